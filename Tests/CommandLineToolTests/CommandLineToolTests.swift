@@ -99,6 +99,35 @@ private func complaint(_ words: String...) -> String {
         #expect(throws: UsageError.self) { try run("add", "x", "--count", "0").integer("count", in: 1...9) }
     }
 
+    @Test(arguments: [20, 40, 60, 80]) func `text is broken between words, and no word is lost`(width: Int) {
+        let text =
+            "Words make the title; https://example.org/a/very/long/address/that/is/not/cut may  stand between them."
+        let lines = wrapped(text, width: width)
+        #expect(lines.joined(separator: " ").split(separator: " ") == text.split(separator: " "))
+        #expect(lines.allSatisfy { $0.count <= width || !$0.contains(" ") }, "\(lines)")
+        #expect(wrapped("", width: width) == [""] && wrapped("  two  spaces", width: width) == ["  two  spaces"])
+    }
+
+    @Test(arguments: [60, 80, 100]) func `help fits the width`(width: Int) throws {
+        for words in [["--help"], ["add", "--help"]] {
+            guard case .help(let text) = try tool.parse(words, helpWidth: width) else { throw UsageError("no help") }
+            for line in text.split(separator: "\n") where !line.hasPrefix("    ") {
+                #expect(line.count <= width, "\(line)")
+            }
+        }
+    }
+
+    @Test func `a synonym is understood, and shown nowhere`() throws {
+        var keep = Command("keep", summary: "keeps", action: { _ in .success })
+        keep.synonyms = ["mine"]
+        let tool = Command("tool", summary: "t", subcommands: [keep])
+        guard case .run(let command, _) = try tool.parse(["mine"]) else { throw UsageError("not run") }
+        #expect(command.name == "keep")
+        #expect(!tool.helpText(for: [tool]).contains("mine"))
+        #expect(Shell.allCases.allSatisfy { !tool.completionScript(for: $0).contains("mine") })
+        #expect(!tool.manualPage(section: 1, version: "1", date: "d").contains("mine"))
+    }
+
     @Test func `help shows every argument, option and command`() throws {
         for words in [["--help"], ["help"]] {
             guard case .help(let text) = try tool.parse(words) else { throw UsageError("no help") }

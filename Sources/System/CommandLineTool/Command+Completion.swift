@@ -66,7 +66,7 @@ extension Command {
                 arms += "      '\(path)/--\(option.name)'\(short)) option=--\(option.name) ;;\n"
             }
         }
-        return arms + "      */-*) ;;\n      *) position=$((position + 1)) ;;\n"
+        return arms + "      */-*) ;;\n      *) position=$((position + 1)) previous=$word ;;\n"
     }
 
     /// The branches of a `case` statement over `$command $option` and over `$command $position`.
@@ -81,6 +81,8 @@ extension Command {
                 case .words(let words): "\(functionName)_offer < <(printf '%s\\n' \(words.joined(separator: " ")))"
                 case .program(let kind):
                     "\(functionName)_offer < <(\(name) completion --candidates \(kind) 2>/dev/null </dev/null)"
+                case .programOfPrevious(let kind):
+                    "\(functionName)_offer < <(\(name) completion --candidates \(kind) --of=\"$previous\" 2>/dev/null </dev/null)"
                 }
             if let action { arms += "    \(pattern)) \(action) ;;\n" }
         }
@@ -139,7 +141,7 @@ extension Command {
           if ((${#shown[@]} > 1)) && [[ ${COMP_TYPE-} == 63 ]]; then COMPREPLY=("${shown[@]}"); fi
         }
         \(functionName)() {
-          local IFS=$' \\t\\n' word=${COMP_WORDS[COMP_CWORD]} command= option= flags= files= i
+          local IFS=$' \\t\\n' word command= option= flags= files= previous= i
           local -i position=0
           COMPREPLY=()
           for ((i = 1; i < COMP_CWORD; i++)); do
@@ -148,9 +150,12 @@ extension Command {
               option=
               continue
             fi
-            case $command/${COMP_WORDS[i]} in
+            # As the command gets it, as far as that is known without evaluating anything.
+            word=${COMP_WORDS[i]//[\\\\\\"\\']}
+            case $command/$word in
         \(wordArms)    esac
           done
+          word=${COMP_WORDS[COMP_CWORD]}
           [[ $word == = ]] && word=
           if [[ -z $option && $word == -* ]]; then
             case $command in
@@ -184,7 +189,7 @@ extension Command {
           (( $#values )) && compadd -l -d shown -a -- values
         }
         \(functionName)() {
-          local word command= option= flags= files=
+          local word command= option= flags= files= previous=
           local -i i position=0
           for ((i = 2; i < CURRENT; i++)); do
             if [[ -n $option ]]; then
@@ -252,6 +257,7 @@ extension Command {
                         case '*/-*'
                         case '*'
                             set position (math $position + 1)
+                            set -g \(at)_previous $word
                     end
                 end
                 test "$command" = "$argv[1]"; or return 1
@@ -287,6 +293,8 @@ extension Command {
         case .directories: " -a '(__fish_complete_directories)'"
         case .words(let words): " -a \(words.joined(separator: " ").fishQuoted)"
         case .program(let kind): " -k -a '(\(name) completion --candidates \(kind) 2>/dev/null </dev/null)'"
+        case .programOfPrevious(let kind):
+            " -k -a '(\(name) completion --candidates \(kind) --of=\"$_\(functionName)_at_previous\" 2>/dev/null </dev/null)'"
         }
     }
 }

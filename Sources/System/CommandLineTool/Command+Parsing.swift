@@ -13,8 +13,10 @@ extension Command {
     /// Options may appear anywhere, also as `--name=value` and as bundled short flags (`-qv`). The
     /// options of parent commands may follow a subcommand. `--` ends the options. A single `-` is
     /// an argument.
-    package func parse(_ words: [String]) throws(UsageError) -> Invocation {
-        var state = ParsingState(program: self)
+    ///
+    /// - Parameter helpWidth: The columns that a line of a help text may have.
+    package func parse(_ words: [String], helpWidth: Int = 80) throws(UsageError) -> Invocation {
+        var state = ParsingState(program: self, helpWidth: helpWidth)
         var words = words[...]
         var onlyArguments = false
         while let word = words.popFirst() {
@@ -23,7 +25,7 @@ extension Command {
             } else if word == "--" {
                 onlyArguments = true
             } else if word == "--help" || word == "-h" {
-                return .help(helpText(for: state.commands))
+                return .help(helpText(for: state.commands, width: helpWidth))
             } else if word == "--version", state.commands.count == 1 {
                 return .version
             } else if word.hasPrefix("--") {
@@ -37,7 +39,9 @@ extension Command {
         return try state.finish()
     }
 
-    func subcommand(_ name: String) -> Command? { subcommands.first { $0.name == name } }
+    func subcommand(_ name: String) -> Command? {
+        subcommands.first { $0.name == name || $0.synonyms.contains(name) }
+    }
 }
 
 /// The commands and values found so far.
@@ -47,8 +51,11 @@ private struct ParsingState {
     var values: [String: [String]] = [:]
     var words: [String] = []
 
-    init(program: Command) {
+    private let helpWidth: Int
+
+    init(program: Command, helpWidth: Int) {
         commands = [program]
+        self.helpWidth = helpWidth
     }
 
     private var path: [String] { commands.dropFirst().map(\.name) }
@@ -152,7 +159,7 @@ private struct ParsingState {
             }
             chain.append(next)
         }
-        return commands[0].helpText(for: chain)
+        return commands[0].helpText(for: chain, width: helpWidth)
     }
 
     private func matchWords() throws(UsageError) -> [String: [String]] {

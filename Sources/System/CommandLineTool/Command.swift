@@ -3,6 +3,8 @@
 package struct Command: Sendable {
     /// The word that the user types; for the program, its name.
     package var name: String
+    /// Other words that mean the command. They are accepted, and neither shown nor completed.
+    package var synonyms: [String] = []
     /// One line without a period, for lists of commands.
     package var summary: String
     /// Paragraphs separated by empty lines. Lines that begin with four spaces are examples and are
@@ -117,6 +119,9 @@ package enum Completion: Sendable, Hashable {
     /// The output of `PROGRAM completion --candidates KIND`, which prints one candidate a line:
     /// `value<TAB>description`.
     case program(String)
+    /// The same for values that depend on the argument before, whose word is passed as
+    /// `--of=WORD`.
+    case programOfPrevious(String)
 }
 
 /// The exit status of a program.
