@@ -160,10 +160,11 @@ extension TaskSync {
         }
     }
 
-    /// Whether every document's change is in its file, what has gone from the directory counts as
-    /// deleted, and no transfer is under way.
+    /// Whether what was in the directory at the first start has been taken up, every document's
+    /// change is in its file, what has gone from the directory counts as deleted, and no transfer is
+    /// in flight.
     package func isSettled() async throws -> Bool {
-        guard changes.hasToldRemovals else { return false }
+        guard isSynced, changes.hasToldRemovals else { return false }
         guard try await pendingExports() == 0, retries.isEmpty, retriedLists.isEmpty else { return false }
         return transfers.isSettled
     }
