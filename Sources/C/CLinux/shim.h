@@ -115,10 +115,13 @@ static inline int ferry_drop_pages(uintptr_t start, uintptr_t end) {
     return (int)syscall(SYS_madvise, start, end - start, 4 /* MADV_DONTNEED */);
 }
 
-// ioctl(2) is variadic. Returns the columns of a terminal, or -1.
-static inline int ferry_columns(int descriptor) {
+// ioctl(2) is variadic. Gives the columns and rows of a terminal, or returns -1.
+static inline int ferry_terminal_size(int descriptor, int *columns, int *rows) {
     struct winsize size;
-    return ioctl(descriptor, TIOCGWINSZ, &size) == 0 ? size.ws_col : -1;
+    if (ioctl(descriptor, TIOCGWINSZ, &size) != 0) return -1;
+    *columns = size.ws_col;
+    *rows = size.ws_row;
+    return 0;
 }
 
 // f_fsid's members have reserved names that Swift does not import.

@@ -23,7 +23,7 @@ struct CommandContext: Sendable {
 
     /// Prints rows of cells: aligned on a terminal, separated by tabs elsewhere. What a cell says
     /// may come from another person, and is shown as `printable`.
-    func show(rows: [[String]], indent: String = "") {
+    func show(rows: [[String]], indent: String = "", flexible: [Int] = [], droppable: [Int] = []) {
         guard terminal.isInteractive else {
             for row in rows.map({ $0.map(\.printable) }) {
                 let first = row.prefix(1).map { terminal.styled($0, .faint) }
@@ -31,11 +31,23 @@ struct CommandContext: Sendable {
             }
             return
         }
-        var table = Table()
+        var table = Table(flexible: flexible, droppable: droppable)
         for row in rows { table.add([indent + (row.first ?? "")] + row.dropFirst()) }
-        for line in table.lines(width: terminal.width, style: { $0 == 0 ? terminal.styled($1, .faint) : $1 }) {
+        for line in table.lines(terminal.format, style: { $0 == 0 ? terminal.styled($1, .faint) : $1 }) {
             terminal.print(line)
         }
+    }
+
+    /// Makes a call, and says on standard error what it waits for if that takes longer than a second.
+    func announcing<Result: Sendable>(
+        _ words: String, _ call: () async throws -> Result
+    ) async throws -> Result {
+        let note = Task { [terminal] in
+            try await Task.sleep(for: .seconds(1))
+            terminal.note(words)
+        }
+        defer { note.cancel() }
+        return try await call()
     }
 
     /// Asks before something destructive: on a terminal; elsewhere `--yes` is needed.
@@ -55,11 +67,14 @@ struct CommandFailure: Error {
     let message: String
     let hint: String?
     let status: ExitStatus
+    /// What `--verbose` adds.
+    let causes: [String]
 
-    init(_ message: String, hint: String? = nil, status: ExitStatus = .failure) {
+    init(_ message: String, hint: String? = nil, status: ExitStatus = .failure, causes: [String] = []) {
         self.message = message
         self.hint = hint
         self.status = status
+        self.causes = causes
     }
 }
 
@@ -92,10 +107,16 @@ extension Option {
 }
 
 extension Argument {
-    static func task(_ count: Count = .one) -> Argument {
+    /// - Parameter kind: The candidates that completion offers.
+    static func task(_ count: Count = .one, completing kind: String = "tasks") -> Argument {
         Argument(
             "TASK", count, summary: "an id's beginning, a file's path, or words of the title",
-            completion: .program("tasks"))
+            completion: .program(kind))
+    }
+
+    /// An attachment of the task before it.
+    static func attachment(_ name: String, _ count: Count, _ summary: String) -> Argument {
+        Argument(name, count, summary: summary, completion: .programOfPrevious("attachments"))
     }
 }
 

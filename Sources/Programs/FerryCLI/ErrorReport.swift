@@ -21,7 +21,7 @@ struct ErrorReport {
             let path = ([program] + error.path).joined(separator: " ")
             self.init("usage", error.message, hint: "'\(path) --help' shows how.", status: .usage)
         case let error as CommandFailure:
-            self.init("failed", error.message, hint: error.hint, status: error.status)
+            self.init("failed", error.message, hint: error.hint, status: error.status, causes: error.causes)
         case is CancellationError:
             self.init("interrupted", "Interrupted.", hint: nil, status: .interrupted)
         default:
@@ -54,20 +54,21 @@ struct ErrorReport {
             case .conflict, .attention: .attention
             case .alreadyThere, .permissionDenied, .tooLarge, .noSpace, .unavailable, .unsupported, .internal: .failure
             }
+        let (message, cause) = error.code == .offline ? PlainReason.split(error.message) : (error.message, nil)
         self.init(
-            error.code.rawValue, error.message, hint: error.hint, status: status, isRetryable: error.isRetryable,
-            candidates: error.candidates, causes: error.causes)
+            error.code.rawValue, message, hint: error.hint, status: status, isRetryable: error.isRetryable,
+            candidates: error.candidates, causes: (cause.map { [$0] } ?? []) + error.causes)
     }
 
     /// On standard error: a sentence and a hint, with `isVerbose` the causes too, or all of it as one JSON object.
     func write(to terminal: Terminal, asJSON: Bool, isVerbose: Bool) {
         guard !asJSON else {
-            terminal.note(json.text)
+            terminal.noteUnbroken(json.text)
             return
         }
         terminal.note("ferry: \(message.printable)")
         for candidate in candidates {
-            terminal.note("  \(String(candidate.id.prefix(8)).printable)  \(candidate.title.printable)")
+            terminal.noteCut("  \(String(candidate.id.prefix(8)).printable)  \(candidate.title.printable)")
         }
         if let hint { terminal.note("  \(hint.printable)") }
         if isVerbose { for cause in causes { terminal.note("  because: \(cause.printable)") } }

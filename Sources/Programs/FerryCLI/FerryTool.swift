@@ -37,7 +37,7 @@ package enum FerryTool {
 
     private static func status(of words: [String]) async -> Int32 {
         do {
-            switch try command.parse(words) {
+            switch try command.parse(words, helpWidth: Terminal(color: "auto").helpWidth) {
             case .help(let text):
                 Terminal(color: "auto").print(String(text.dropLast(text.hasSuffix("\n") ? 1 : 0)))
                 return ExitStatus.success.code

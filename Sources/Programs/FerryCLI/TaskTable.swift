@@ -4,46 +4,45 @@ import Control
 struct TaskTable {
     let terminal: Terminal
 
-    /// Columns: short id, box, priority, title, due, tags, attachments, sync mark.
+    /// Columns: short id, box, priority, title, due, tags, attachments, sync mark. On a terminal the
+    /// tags follow the title, which alone is shortened to fit. Below 80 columns a title is shown
+    /// without its list, and the sync mark as its sign.
     func print(_ tasks: [TaskSummary], showsList: Bool) {
         let length = shortIDLength(tasks.map(\.id))
         guard terminal.isInteractive else {
             terminal.print(
                 lines: tasks.lazy.map { task in
-                    var line = ""
-                    forEachCell(task, length, showsList: showsList) { column, cell in
-                        if column > 0 { line += "\t" }
-                        line += terminal.usesColor ? style(column, cell) : cell
-                    }
-                    return line
+                    cells(task, length, showsList: showsList).enumerated().map { column, cell in
+                        terminal.usesColor ? style(column, cell.printable) : cell.printable
+                    }.joined(separator: "\t")
                 })
             return
         }
-        var table = Table()
+        let isNarrow = terminal.width.map { $0 < 80 } ?? false
+        var table = Table(flexible: [3], droppable: [2, 6])
         for task in tasks {
-            var cells: [String] = []
-            forEachCell(task, length, showsList: showsList) { cells.append($1) }
+            var cells = cells(task, length, showsList: showsList && !isNarrow).map { Table.Cell(text: $0) }
+            (cells[3].tail, cells[5].text) = (cells[5].text, "")
+            if isNarrow {
+                if task.priority == .medium { cells[2].text = "med" }
+                cells[7].text = String(cells[7].text.prefix(1))
+            }
             table.add(cells)
         }
-        terminal.print(lines: table.lines(width: terminal.width, style: style))
+        terminal.print(lines: table.lines(terminal.format, style: style))
     }
 
-    private func forEachCell(
-        _ task: TaskSummary, _ length: Int, showsList: Bool, _ body: (_ column: Int, _ cell: String) -> Void
-    ) {
-        body(0, String(decoding: task.id.utf8.prefix(length), as: UTF8.self).printable)
-        body(1, task.isCompleted ? "[x]" : "[ ]")
-        body(2, task.priority == .none ? "" : task.priority.rawValue)
-        body(3, showsList && !task.list.isEmpty ? "\(task.list)/\(task.title)".printable : task.title.printable)
-        body(4, task.due?.printable ?? "")
-        var tags = ""
-        for tag in task.tags {
-            tags += tags.isEmpty ? "+" : " +"
-            tags += tag
-        }
-        body(5, tags.printable)
-        body(6, task.attachmentCount == 0 ? "" : "📎\(task.attachmentCount)")
-        body(7, mark(task.sync))
+    private func cells(_ task: TaskSummary, _ length: Int, showsList: Bool) -> [String] {
+        [
+            String(decoding: task.id.utf8.prefix(length), as: UTF8.self),
+            task.isCompleted ? "[x]" : "[ ]",
+            task.priority == .none ? "" : task.priority.rawValue,
+            showsList && !task.list.isEmpty ? "\(task.list)/\(task.title)" : task.title,
+            task.due ?? "",
+            task.tags.map { "+\($0)" }.joined(separator: " "),
+            task.attachmentCount == 0 ? "" : "📎\(task.attachmentCount)",
+            mark(task.sync),
+        ]
     }
 
     private func mark(_ sync: TaskSummary.Sync) -> String {
@@ -58,7 +57,7 @@ struct TaskTable {
 
     private func style(_ column: Int, _ cell: String) -> String {
         switch column {
-        case 0, 5: terminal.styled(cell, .faint)
+        case 0, 5, Table.tail: terminal.styled(cell, .faint)
         case 2: cell == "high" ? terminal.styled(cell, .red) : cell
         case 7: terminal.styled(cell, cell.hasPrefix("!") ? .red : .yellow)
         default: cell

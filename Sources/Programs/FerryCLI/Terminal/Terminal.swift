@@ -1,3 +1,4 @@
+import CommandLineTool
 import Glibc
 import SystemIO
 
@@ -8,20 +9,63 @@ struct Terminal: Sendable {
     let isInteractive: Bool
     let errorIsInteractive: Bool
     let usesColor: Bool
-    /// Columns of the terminal; nil when it is none.
-    let width: Int?
+    /// Whether the cursor may be moved. Not on a terminal of the type `dumb`.
+    private let movesCursor: Bool
 
     /// - Parameter color: `auto`, `always` or `never`; with `auto` NO_COLOR and TERM=dumb turn it off.
     init(color: String) {
         isInteractive = isatty(STDOUT_FILENO) == 1
         errorIsInteractive = isatty(STDERR_FILENO) == 1
-        let isDumb = ProcessEnvironment["NO_COLOR"].map { !$0.isEmpty } ?? false || ProcessEnvironment["TERM"] == "dumb"
-        usesColor = color == "always" || (color != "never" && isInteractive && !isDumb)
-        width = isInteractive ? terminalWidth(STDOUT_FILENO).flatMap { $0 > 20 ? $0 : nil } : nil
+        movesCursor = !["dumb", ""].contains(ProcessEnvironment["TERM"] ?? "")
+        let isPlain = ProcessEnvironment["NO_COLOR"].map { !$0.isEmpty } ?? false || !movesCursor
+        usesColor = color == "always" || (color != "never" && isInteractive && !isPlain)
     }
 
+    /// The present columns of the terminal; nil when standard output is none.
+    var width: Int? { isInteractive ? Self.size(STDOUT_FILENO)?.columns : nil }
+
+    /// What the lines of tables on standard output are made for.
+    var format: Table.Format { Table.Format(width: width, usesControls: isInteractive && movesCursor) }
+
+    /// Whether lines on standard error can be drawn again in their place.
+    var redrawsErrors: Bool { errorIsInteractive && movesCursor }
+
+    /// Whether lines on standard output can be drawn again in their place.
+    var redraws: Bool { isInteractive && movesCursor }
+
+    /// The present size of a descriptor's terminal; nil for none, and for one too small to be true.
+    static func size(_ descriptor: Int32) -> TerminalSize? {
+        TerminalSize(of: descriptor).flatMap { $0.columns > 20 ? $0 : nil }
+    }
+
+    /// The columns for help texts: those of the terminal, as far as lines stay readable.
+    var helpWidth: Int { min(width ?? 80, 100) }
+
+    /// Returns the lines of a text for people, broken between words to fit the terminal; lines after
+    /// the first are indented. Elsewhere the text is one line.
+    func folded(_ text: String, indent: Int = 0) -> [String] {
+        guard let width else { return [text] }
+        let lines = wrapped(text, width: max(20, width - indent)) { $0.columns }
+        return lines.prefix(1) + lines.dropFirst().map { String(repeating: " ", count: indent) + $0 }
+    }
+
+    /// Returns one line for each label and its value, the values in a column of their own and folded
+    /// to fit the terminal.
+    func labeled(_ rows: [(label: String, value: String)]) -> [String] {
+        let rows = rows.map { ($0.label.printable, shown($0.value)) }
+        let column = (rows.map { $0.0.columns }.max() ?? 0) + 4
+        return rows.flatMap { label, value in
+            let padding = String(repeating: " ", count: column - 2 - label.columns)
+            let lines = folded(value, indent: column)
+            return ["  \(styled(label, .faint))\(padding)\(lines.first ?? "")"] + lines.dropFirst()
+        }
+    }
+
+    /// Text that may come from another person, as it can be printed within a line.
+    func shown(_ text: String) -> String { format.usesControls ? text.printable.isolated : text.printable }
+
     /// A line of data.
-    func print(_ line: String) { write(line + "\n", to: STDOUT_FILENO) }
+    func print(_ line: String) { Self.write(line + "\n", to: STDOUT_FILENO) }
 
     /// Many lines of data, in few writes.
     func print(lines: some Sequence<String>) {
@@ -30,17 +74,31 @@ struct Terminal: Sendable {
             text += line
             text += "\n"
             guard text.utf8.count > 1 << 16 else { continue }
-            write(text, to: STDOUT_FILENO)
+            Self.write(text, to: STDOUT_FILENO)
             text.removeAll(keepingCapacity: true)
         }
-        write(text, to: STDOUT_FILENO)
+        Self.write(text, to: STDOUT_FILENO)
     }
 
-    /// A line of chatter, warnings and errors.
-    func note(_ line: String) { write(line + "\n", to: STDERR_FILENO) }
+    /// A line of chatter, warnings and errors; on a terminal broken between words, with its indent.
+    func note(_ line: String) {
+        guard errorIsInteractive, let width = Self.size(STDERR_FILENO)?.columns else { return noteUnbroken(line) }
+        let indent = line.prefix { $0 == " " } + (line.hasPrefix("ferry: ") ? "  " : "")
+        let lines = wrapped(line, width: width - indent.count) { $0.columns }
+        noteUnbroken(lines.joined(separator: "\n" + indent))
+    }
+
+    /// A line on standard error as it is, for programs.
+    func noteUnbroken(_ line: String) { Self.write(line + "\n", to: STDERR_FILENO) }
+
+    /// A line of chatter that is cut to fit a terminal.
+    func noteCut(_ line: String) {
+        let width = errorIsInteractive ? Self.size(STDERR_FILENO)?.columns : nil
+        noteUnbroken(width.map { line.cut(to: $0) } ?? line)
+    }
 
     /// Text without a line's end on standard error; for progress on a terminal.
-    func progress(_ text: String) { write(text, to: STDERR_FILENO) }
+    func progress(_ text: String) { Self.write(text, to: STDERR_FILENO) }
 
     func styled(_ text: String, _ style: Style) -> String {
         usesColor && !text.isEmpty ? "\u{1B}[\(style.rawValue)m\(text)\u{1B}[0m" : text
@@ -84,13 +142,13 @@ struct Terminal: Sendable {
         return readLine()
     }
 
-    private func write(_ text: String, to descriptor: Int32) {
+    static func write(_ text: String, to descriptor: Int32) {
         var text = text
         text.withUTF8 { write(UnsafeRawBufferPointer($0), to: descriptor) }
     }
 
     /// Writes all of the bytes; `StandardOutput` remembers a failure.
-    func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) {
+    static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) {
         var rest = bytes
         while let base = rest.baseAddress, !rest.isEmpty {
             let count = Glibc.write(descriptor, base, rest.count)

@@ -19,7 +19,7 @@ extension Command {
                     device.version.map { "ferryd \($0)".printable } ?? "",
                     device.lastSeen.map { "last seen \(MomentWords.text($0))" } ?? "not yet known to the server",
                 ]
-            })
+            }, flexible: [1], droppable: [3, 0])
         return .success
     }
 }

@@ -32,7 +32,7 @@ extension Command {
                         invitation.time.map { MomentWords.text($0) } ?? "not sent yet",
                     ]
                 }
-                context.show(rows: rows)
+                context.show(rows: rows, flexible: [2, 3], droppable: [4])
                 if invitations.isEmpty { context.terminal.note("No invitations wait.") }
                 if !received.isEmpty {
                     context.terminal.note(
@@ -49,7 +49,10 @@ extension Command {
     ) -> Command {
         .daemon(
             name, group: "", summary: summary,
-            arguments: [Argument("INVITATION", summary: "its number or the beginning of its id")], options: [.json]
+            arguments: [
+                Argument(
+                    "INVITATION", summary: "its number or the beginning of its id", completion: .program("invitations"))
+            ], options: [.json]
         ) { context in
             let word = context.arguments.argument("INVITATION") ?? ""
             let invitation = try await context.service.answerInvitation(word, answer)
@@ -78,7 +81,9 @@ extension Command {
 
     static let unblock = Command.daemon(
         "unblock", group: "Account", summary: "takes the invitations of an account again",
-        arguments: [Argument("ADDRESS", summary: "an account's e-mail address, or its id")], options: [.json]
+        arguments: [
+            Argument("ADDRESS", summary: "an account's e-mail address, or its id", completion: .program("blocks"))
+        ], options: [.json]
     ) { context in
         context.show(
             blocks: try await context.service.setBlocked(context.arguments.argument("ADDRESS") ?? "", false))

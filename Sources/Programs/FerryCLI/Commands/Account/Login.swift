@@ -50,7 +50,10 @@ extension Command {
             server: arguments.argument("URL") ?? "", email: email, password: password, create: creates,
             invitation: arguments.value("invite"), code: code, merges: arguments.has("merge"))
         do {
-            context.show(try await context.service.signIn(request))
+            context.show(
+                try await context.announcing("Waiting for \(request.server.printable).") { [request] in
+                    try await context.service.signIn(request)
+                })
         } catch let error as ControlError where error.code == .conflict && !request.merges {
             guard try context.confirmMerge(error) else { return .failure }
             request.merges = true

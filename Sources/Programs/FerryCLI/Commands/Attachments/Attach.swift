@@ -49,7 +49,10 @@ extension Command {
         var failure: (any Error)?
         do {
             for group in FileToAttach.groups(of: files) {
-                transfers += try await context.service.attach(task, group)
+                let name = group.count == 1 ? group[0].displayName : "\(group.count) files"
+                transfers += try await context.announcing("Copying \(name) into the tasks directory.") {
+                    try await context.service.attach(task, group)
+                }
             }
         } catch {
             // What the daemon has already is watched all the same.
@@ -119,6 +122,9 @@ extension CommandContext {
 }
 
 extension FileToAttach {
+    /// The attachment's name, for people.
+    fileprivate var displayName: String { (name ?? path.split(separator: "/").last.map(String.init) ?? path).printable }
+
     private static let groupCount = 256
     private static let groupBytes: Int64 = 64 << 20
 

@@ -11,20 +11,23 @@ extension Command {
             context.print(document: ("attachments", task.attachments.json))
             return .success
         }
-        var table = Table()
+        var table = Table(flexible: [0], droppable: [2])
         for attachment in task.attachments {
             table.add([
                 attachment.name.printable, formatted(bytes: attachment.size), attachment.mimeType,
                 attachment.state.rawValue,
             ])
         }
-        for line in table.lines(width: context.terminal.width, style: { $1 }) { context.terminal.print(line) }
+        for line in table.lines(context.terminal.format, style: { $1 }) { context.terminal.print(line) }
+        if task.attachments.isEmpty {
+            context.terminal.note("'\(task.summary.title.printable)' has no attachments.")
+        }
         return .success
     }
 
     static let get = Command.daemon(
         "get", group: "Attachments", summary: "brings an attachment here and prints its path",
-        arguments: [.task(), Argument("NAME", .optional, summary: "the attachment's name; all of them unless told")],
+        arguments: [.task(), .attachment("NAME", .optional, "the attachment's name; all of them unless told")],
         options: [.json]
     ) { context in
         let reference = try await context.task()
@@ -54,7 +57,7 @@ extension Command {
     static let detach = Command.daemon(
         "detach", group: "Attachments", summary: "removes an attachment from a task",
         discussion: "It is in the trash then: 'ferry trash' shows it, 'ferry restore' or 'ferry undo' brings it back.",
-        arguments: [.task(), Argument("NAME", summary: "the attachment's name")]
+        arguments: [.task(), .attachment("NAME", .one, "the attachment's name")]
     ) { context in
         try await context.service.detach(
             try await context.task(), attachment: context.arguments.argument("NAME") ?? "")

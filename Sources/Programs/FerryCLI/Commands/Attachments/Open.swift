@@ -6,7 +6,7 @@ import SystemIO
 extension Command {
     static let cat = Command.daemon(
         "cat", group: "Attachments", summary: "prints a task's file, or one of its attachments",
-        arguments: [.task(), .attachment]
+        arguments: [.task(), .attachment("FILE", .optional, "an attachment's name; the task's own file unless told")]
     ) { context in
         let path = try await context.place()
         try context.terminal.copy(try FileDescriptor(path: path, .read))
@@ -16,7 +16,7 @@ extension Command {
     static let open = Command.daemon(
         "open", group: "Attachments", summary: "opens a task's file, or an attachment, in its program",
         discussion: "Where there is no desktop to open it on, the path is printed.",
-        arguments: [.task(), .attachment]
+        arguments: [.task(), .attachment("FILE", .optional, "an attachment's name; the task's own file unless told")]
     ) { context in
         let path = try await context.place()
         let hasDesktop = ["WAYLAND_DISPLAY", "DISPLAY"].contains { ProcessEnvironment[$0].map { !$0.isEmpty } ?? false }
@@ -26,11 +26,6 @@ extension Command {
         }
         return try Program.run("xdg-open", [path]) == 0 ? .success : .failure
     }
-}
-
-extension Argument {
-    fileprivate static let attachment = Argument(
-        "FILE", .optional, summary: "an attachment's name; the task's own file unless told")
 }
 
 extension CommandContext {
@@ -71,7 +66,7 @@ extension Terminal {
             let bytes = try file.read(1 << 20, at: offset)
             guard !bytes.isEmpty else { return }
             offset += Int64(bytes.count)
-            bytes.withUnsafeBytes { write($0, to: STDOUT_FILENO) }
+            bytes.withUnsafeBytes { Self.write($0, to: STDOUT_FILENO) }
             try StandardOutput.check()
         }
     }

@@ -54,6 +54,7 @@ struct Spool {
     }
 
     private func copyStandardInput(_ directory: String) throws {
+        noteStandardInput()
         var buffer = [UInt8](repeating: 0, count: 1 << 20)
         while true {
             let count = read(STDIN_FILENO, &buffer, buffer.count)

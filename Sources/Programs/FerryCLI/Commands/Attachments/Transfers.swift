@@ -1,6 +1,5 @@
 import CommandLineTool
 import Control
-import SystemIO
 
 extension Command {
     static let transfers = Command.daemon(
@@ -52,9 +51,9 @@ extension CommandContext {
             print(document: ("transfers", transfers.json))
             return
         }
-        var table = Table()
-        for transfer in transfers { table.add(TransferProgress.cells(transfer)) }
-        for line in table.lines(width: terminal.width, style: { $1 }) { terminal.print(line) }
+        let table = TransferLines(transfers, showsID: true)
+        terminal.print(lines: table.lines(terminal.format) { $0 == 0 ? terminal.styled($1, .faint) : $1 })
+        if transfers.isEmpty { terminal.note("No transfers.") }
     }
 
     /// Shows the transfers' progress until all are over, and returns their last state. On a
@@ -93,120 +92,5 @@ extension CommandContext {
         }
         progress.finish()
         return progress.transfers
-    }
-}
-
-/// The lines of transfers that are being watched.
-private struct TransferProgress {
-    private(set) var transfers: [TransferSummary]
-    /// Bytes that were done when the watching began.
-    private let firstBytes: Int64
-    private var toldStandstill: String?
-    private let indices: [String: Int]
-    private var openCount: Int
-    private let terminal: Terminal
-    private let isQuiet: Bool
-    private var drawnLines = 0
-    private var drawnTime: ContinuousClock.Instant?
-
-    /// On a terminal: more than people can follow.
-    private static let lineLimit = 12
-    private static let pace = Duration.milliseconds(100)
-
-    init(_ transfers: [TransferSummary], terminal: Terminal, isQuiet: Bool) {
-        self.transfers = transfers
-        firstBytes = transfers.reduce(0) { $0 + $1.bytesDone }
-        indices = Dictionary(zip(transfers.map(\.id), transfers.indices), uniquingKeysWith: { $1 })
-        openCount = transfers.count { !$0.isOver }
-        self.terminal = terminal
-        self.isQuiet = isQuiet
-        for transfer in transfers where transfer.isOver { report(transfer) }
-    }
-
-    var isOver: Bool { openCount == 0 }
-
-    /// Whether a command has paused all that are left.
-    var isPaused: Bool { !isOver && transfers.allSatisfy { $0.isOver || $0.state == .paused } }
-
-    /// Says once why nothing goes on for now.
-    /// - Throws: the reason, where nothing has moved yet: whoever waits would wait for a long time.
-    mutating func stand(still reason: CommandFailure) throws {
-        let hasMoved = openCount < transfers.count || transfers.reduce(0) { $0 + $1.bytesDone } > firstBytes
-        guard hasMoved else {
-            throw CommandFailure(
-                "\(reason.message) The transfers wait, and go on when that is over.", hint: reason.hint,
-                status: reason.status)
-        }
-        guard toldStandstill != reason.message else { return }
-        toldStandstill = reason.message
-        if !isQuiet { terminal.note("ferry: \(reason.message.printable) Waiting for it.") }
-    }
-
-    mutating func update(_ transfer: TransferSummary) {
-        guard let index = indices[transfer.id] else { return }
-        let wasOver = transfers[index].isOver
-        transfers[index] = transfer
-        openCount += (wasOver ? 1 : 0) - (transfer.isOver ? 1 : 0)
-        if !wasOver, transfer.isOver { report(transfer) }
-        let now = ContinuousClock.now
-        if drawnTime.map({ now - $0 >= Self.pace }) ?? true {
-            draw()
-            drawnTime = now
-        }
-    }
-
-    /// With all that the daemon knows: it forgets what is done.
-    mutating func update(all known: [TransferSummary]) {
-        for transfer in known { update(transfer) }
-        let ids = Set(known.map(\.id))
-        for var transfer in transfers where !transfer.isOver && !ids.contains(transfer.id) {
-            transfer.state = .done
-            transfer.bytesDone = transfer.bytesTotal
-            update(transfer)
-        }
-    }
-
-    mutating func finish() { draw() }
-
-    /// Where lines are not drawn again.
-    private func report(_ transfer: TransferSummary) {
-        guard !isQuiet, !terminal.errorIsInteractive else { return }
-        terminal.note(Self.cells(transfer).dropFirst().filter { !$0.isEmpty }.joined(separator: "  "))
-    }
-
-    private mutating func draw() {
-        guard !isQuiet, terminal.errorIsInteractive else { return }
-        var table = Table()
-        let isShort = transfers.count <= Self.lineLimit
-        let shown = isShort ? transfers[...] : transfers.filter { $0.state == .running }.prefix(Self.lineLimit - 1)
-        for transfer in shown { table.add(Array(Self.cells(transfer).dropFirst())) }
-        var lines = table.lines(width: terminal.width, style: { $1 })
-        if !isShort { lines.append(total) }
-        let up = drawnLines > 0 ? "\u{1B}[\(drawnLines)A\u{1B}[J" : ""
-        terminal.progress(up + lines.map { "\($0)\n" }.joined())
-        drawnLines = lines.count
-    }
-
-    private var total: String {
-        let done = transfers.reduce(0 as Int64) { $0.saturatingAdded(to: $1.bytesDone) }
-        let bytes = transfers.reduce(0 as Int64) { $0.saturatingAdded(to: $1.bytesTotal) }
-        return "\(transfers.count - openCount) of \(transfers.count) files, "
-            + "\(formatted(bytes: done)) of \(formatted(bytes: bytes))"
-    }
-
-    /// Id, arrow, name, share, bytes, rate and time left, state.
-    static func cells(_ transfer: TransferSummary) -> [String] {
-        let percent = transfer.bytesDone.percentage(of: transfer.bytesTotal)
-        var pace = ""
-        if let rate = transfer.rate, rate > 0, transfer.state == .running {
-            let left = Double(transfer.bytesTotal.saturatingSubtracted(by: transfer.bytesDone)) / rate
-            pace = "\(formatted(bytes: Int64(saturating: rate)))/s, \(formatted(seconds: min(left, 1e9))) left"
-        }
-        return [
-            String(transfer.id.prefix(8)), transfer.direction == .download ? "↓" : "↑", transfer.name.printable,
-            "\(percent)%",
-            "\(formatted(bytes: transfer.bytesDone)) of \(formatted(bytes: transfer.bytesTotal))", pace,
-            transfer.state.rawValue + (transfer.reason.map { ": \($0.printable)" } ?? ""),
-        ]
     }
 }

@@ -42,7 +42,8 @@ extension CommandContext {
             print(document: ("settings", settings.json))
             return
         }
-        show(rows: settings.map { [$0.key, $0.value.isEmpty ? "none" : $0.value.printable, $0.source.printable] })
+        show(
+            rows: settings.map { [$0.key, $0.value.isEmpty ? "none" : $0.value, $0.source] }, flexible: [1, 2])
     }
 }
 

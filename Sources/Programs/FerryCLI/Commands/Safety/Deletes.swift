@@ -20,7 +20,7 @@ extension Command {
 
     private static func deciding(_ name: String, _ decision: DeleteDecision, _ summary: String) -> Command {
         .daemon(
-            name, group: "", summary: summary, arguments: [.task(.any)],
+            name, group: "", summary: summary, arguments: [.task(.any, completing: "deletes")],
             options: [Option("all", summary: "all of them"), .yes, .json]
         ) { context in
             let tasks = context.arguments.arguments("TASK")
@@ -50,14 +50,14 @@ extension CommandContext {
             print(document: ("deletes", held.json))
             return
         }
-        var table = Table()
+        var table = Table(flexible: [1], droppable: [2])
         for delete in held {
             table.add([
                 String(delete.taskID.prefix(8)), delete.title.printable, delete.list.printable,
                 MomentWords.text(delete.since),
             ])
         }
-        for line in table.lines(width: terminal.width, style: { $1 }) { terminal.print(line) }
+        for line in table.lines(terminal.format, style: { $1 }) { terminal.print(line) }
         if held.isEmpty { terminal.note("No deletes are held.") }
     }
 }

@@ -30,15 +30,17 @@ extension Command {
         }
         let terminal = context.terminal
         let task = explanation.task
-        terminal.print(terminal.styled("\(task.isCompleted ? "[x]" : "[ ]") \(task.title.printable)", .bold))
+        terminal.print(terminal.styled("\(task.isCompleted ? "[x]" : "[ ]") \(terminal.shown(task.title))", .bold))
         context.show(
             rows: explanation.fields.map { field in
                 [
                     field.label.printable, field.value.firstLine.cut(to: 40).printable, field.device.printable,
                     MomentWords.text(field.time), field.explanation.printable,
                 ]
-            }, indent: "  ")
-        for remark in explanation.remarks { terminal.print("  \(remark.printable)") }
+            }, indent: "  ", flexible: [1, 4], droppable: [2])
+        for remark in explanation.remarks {
+            terminal.print(lines: terminal.folded("  \(remark.printable)", indent: 2))
+        }
         return .success
     }
 

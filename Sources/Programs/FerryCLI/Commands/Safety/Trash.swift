@@ -10,7 +10,7 @@ extension Command {
             context.print(document: ("trash", trash.tasks.json), ("attachments", trash.attachments.json))
             return .success
         }
-        var table = Table()
+        var table = Table(flexible: [1], droppable: [2, 3])
         for task in trash {
             table.add([
                 String(task.id.prefix(8)),
@@ -20,7 +20,8 @@ extension Command {
                 task.keptUntil.map { "kept until \(MomentWords.text($0).prefix(10))" } ?? "",
             ])
         }
-        for line in table.lines(width: context.terminal.width, style: { $1 }) { context.terminal.print(line) }
+        for line in table.lines(context.terminal.format, style: { $1 }) { context.terminal.print(line) }
+        if trash.isEmpty { context.terminal.note("The trash is empty.") }
         return .success
     }
 

@@ -1,7 +1,8 @@
 import Control
 import SystemIO
 
-/// Reports on standard error what a sync waits for, each time that nothing has moved for half a minute.
+/// Reports on standard error what a sync waits for: after a second, and each time that nothing has
+/// moved for half a minute.
 struct StandstillReport {
     private let service: any ControlService
     private let terminal: Terminal
@@ -16,12 +17,15 @@ struct StandstillReport {
         let patience = Duration.seconds(30)
         var seen: String?
         var since = ContinuousClock.now
-        while (try? await Task.sleep(for: .seconds(5))) != nil {
+        var pause = Duration.seconds(1)
+        while (try? await Task.sleep(for: pause)) != nil {
             let looking = Task { (try await service.status(), try await service.transfers()) }
             // A daemon that does not answer counts as one in which nothing moves.
             let look = try? await looking.value(within: .seconds(5))
             guard !Task.isCancelled else { return }
             let (state, text) = Self.progress(look ?? nil)
+            if seen == nil { terminal.note("Waiting: \(text)") }
+            pause = .seconds(5)
             if state != seen { (seen, since) = (state, .now) }
             guard ContinuousClock.now - since >= patience else { continue }
             terminal.note("Still waiting, nothing has moved for \(patience.components.seconds) s: \(text)")
@@ -39,7 +43,7 @@ struct StandstillReport {
             return "\(transfer.name.printable) \(transfer.state.rawValue)\(reason)"
         }
         if moving.count > 3 { parts.append("\(Count(moving.count - 3, "more transfer"))") }
-        let text = parts.joined(separator: "; ") + (status.reason.map { ". \($0.printable)" } ?? ".")
+        let text = parts.joined(separator: "; ") + (status.plainReason.map { ". \($0.printable)" } ?? ".")
         return (
             "\(text) \(moving.count) \(transfers.reduce(0 as Int64) { $0.saturatingAdded(to: $1.bytesDone) })", text
         )

@@ -10,10 +10,12 @@ extension Command {
             """,
         options: [
             .json, Option("check", summary: "exit status only; prints nothing when all is well"),
-            Option("watch", short: "w", summary: "print again with every change"),
+            Option("watch", short: "w", summary: "show again with every change, with the transfers on a terminal"),
         ]
     ) { context in
-        let status = try await context.service.status()
+        let status = try await context.announcing("The daemon does not answer yet.") {
+            try await context.service.status()
+        }
         guard !context.arguments.has("watch") else { return try await context.watchStatus() }
         if !context.arguments.has("check") || status.exitStatus != .success { context.show(status) }
         return context.arguments.has("check") ? status.exitStatus : .success
@@ -34,12 +36,30 @@ extension DaemonStatus {
 }
 
 extension CommandContext {
+    /// Shows the status and, on a terminal, the transfers in progress, until the daemon stops or the
+    /// output cannot be written.
     fileprivate func watchStatus() async throws -> ExitStatus {
-        for try await event in try await service.events(after: nil) where event.kind == .status {
-            show(try DaemonStatus(json: event.data))
-            try StandardOutput.check()
+        let redraws = terminal.redraws && !wantsJSON
+        var watch = StatusWatch(terminal)
+        var isAlive = true
+        // A stream also ends if more happened at once than the daemon keeps for a client.
+        while isAlive {
+            isAlive = false
+            let events = try await service.events(after: nil)
+            if redraws { watch.transfers = try await service.transfers().filter { !$0.isOver } }
+            for try await event in events {
+                isAlive = true
+                switch event.kind {
+                case .status:
+                    let status = try DaemonStatus(json: event.data)
+                    if redraws { watch.update(status) } else { show(status) }
+                case .transfer where redraws: watch.update(try TransferSummary(json: event.data))
+                default: continue
+                }
+                try StandardOutput.check()
+            }
         }
-        return .success
+        throw ControlError(.notRunning, "The daemon stopped.", hint: "systemctl --user start ferryd", isRetryable: true)
     }
 
     func show(_ status: DaemonStatus) {
@@ -47,6 +67,6 @@ extension CommandContext {
             terminal.print(status.json.text)
             return
         }
-        terminal.print(lines: StatusScreen(terminal: terminal).lines(of: status))
+        terminal.print(lines: StatusScreen(terminal: terminal, isVerbose: arguments.has("verbose")).lines(of: status))
     }
 }

@@ -3,45 +3,60 @@ import Control
 /// What `ferry status` shows to a person.
 struct StatusScreen {
     let terminal: Terminal
+    /// Whether to show what libraries said about the reason.
+    var isVerbose = false
 
     /// Returns the lines for a status, at most one screen.
     func lines(of status: DaemonStatus) -> [String] {
         var lines: [String] = []
         let color: Terminal.Style = status.state == .running ? .green : status.state == .paused ? .yellow : .red
-        let state = terminal.styled(status.state.rawValue, color)
-        lines.append("\(state)\(status.reason.map { ": \($0.printable)" } ?? "")")
-        if let hint = status.hint { lines.append("  \(hint.printable)") }
-        var table = Table()
-        let account = status.account.map { "\($0.email ?? "anonymous (\($0.userID))") on \($0.server)" }
-        table.add(["  account", account ?? "none"])
-        table.add(["  directory", status.tasksDirectory.printable])
-        table.add(["  tasks", "\(status.openTaskCount) open of \(status.taskCount)"])
-        table.add(["  to send", pending(status)])
-        table.add(["  to write", status.pendingDown == 0 ? "nothing" : "\(status.pendingDown)"])
-        table.add(["  transfers", transfers(status)])
-        table.add(["  last sync", status.lastSync.map { MomentWords.text($0) } ?? "never"])
-        if status.rejected > 0 {
-            table.add(["  rejected", "\(Count(status.rejected, "change")) that the server refused: ferry doctor"])
+        let first = terminal.folded(
+            "\(status.state.rawValue)\(status.plainReason.map { ": \($0.printable)" } ?? "")", indent: 2)
+        lines += first.map { line in
+            // The state's word alone is coloured.
+            line.hasPrefix(status.state.rawValue)
+                ? terminal.styled(status.state.rawValue, color) + line.dropFirst(status.state.rawValue.count) : line
         }
-        if status.heldDeletes > 0 {
-            table.add(["  held", "\(Count(status.heldDeletes, "delete waits", "deletes wait")): ferry deletes"])
-        }
-        if status.invitations > 0 {
-            table.add(["  invitations", "\(status.invitations) to answer: ferry invitations"])
-        }
-        if status.sentInvitations > 0 {
-            table.add(["  invited", "\(Count(status.sentInvitations, "invitation", "invitations")) not answered yet"])
-        }
-        if status.conflicts > 0 { table.add(["  conflicts", "\(status.conflicts): ferry conflicts"]) }
-        lines += table.lines(width: nil, style: { $0 == 0 ? terminal.styled($1, .faint) : $1 })
-        for problem in status.problems.prefix(Self.problemLimit) {
-            let subject = problem.subject.map { "\($0.printable): " } ?? ""
-            lines.append("  \(terminal.styled("problem", .red))  \(subject)\(problem.message.printable)")
-            if let hint = problem.hint { lines.append("           \(hint.printable)") }
-        }
-        let others = status.problems.count - Self.problemLimit
+        if isVerbose, let cause = status.cause { lines += terminal.folded("  because: \(cause.printable)", indent: 2) }
+        if let hint = status.hint { lines += terminal.folded("  \(hint.printable)", indent: 2) }
+        lines += terminal.labeled(rows(of: status))
+        // What the first line says already is not said again.
+        let problems = status.problems.filter { $0.message != status.reason }
+        for problem in problems.prefix(Self.problemLimit) { lines += self.lines(of: problem) }
+        let others = problems.count - Self.problemLimit
         if others > 0 { lines.append("  and \(Count(others, "more problem")): ferry status --json") }
         return lines
+    }
+
+    private func lines(of problem: Problem) -> [String] {
+        let indent = 11
+        let subject = problem.subject.map { "\($0.printable): " } ?? ""
+        let text = terminal.folded("\(subject)\(problem.message.printable)", indent: indent)
+        let hint = problem.hint.map { terminal.folded($0.printable, indent: indent) } ?? []
+        return ["  \(terminal.styled("problem", .red))  \(text.first ?? "")"] + text.dropFirst()
+            + hint.prefix(1).map { String(repeating: " ", count: indent) + $0 } + hint.dropFirst()
+    }
+
+    private func rows(of status: DaemonStatus) -> [(label: String, value: String)] {
+        let account = status.account.map { "\($0.email ?? "anonymous (\($0.userID))") on \($0.server)" }
+        var rows = [
+            ("account", account ?? "none"), ("directory", status.tasksDirectory),
+            ("tasks", "\(status.openTaskCount) open of \(status.taskCount)"), ("to send", pending(status)),
+            ("to write", status.pendingDown == 0 ? "nothing" : "\(status.pendingDown)"),
+            ("transfers", transfers(status)), ("last sync", status.lastSync.map { MomentWords.text($0) } ?? "never"),
+        ]
+        if status.rejected > 0 {
+            rows.append(("rejected", "\(Count(status.rejected, "change")) that the server refused: ferry doctor"))
+        }
+        if status.heldDeletes > 0 {
+            rows.append(("held", "\(Count(status.heldDeletes, "delete waits", "deletes wait")): ferry deletes"))
+        }
+        if status.invitations > 0 { rows.append(("invitations", "\(status.invitations) to answer: ferry invitations")) }
+        if status.sentInvitations > 0 {
+            rows.append(("invited", "\(Count(status.sentInvitations, "invitation", "invitations")) not answered yet"))
+        }
+        if status.conflicts > 0 { rows.append(("conflicts", "\(status.conflicts): ferry conflicts")) }
+        return rows.map { (label: $0.0, value: $0.1) }
     }
 
     /// The most problems that fit on one screen.

@@ -26,11 +26,16 @@ extension Command {
         let timeout = try context.arguments.integer("timeout", in: 0...86_400) ?? 60
         let waits = context.arguments.has("wait")
         if waits, case let status = try await context.service.status(), status.state == .offline {
-            context.terminal.note("\(status.reason?.printable ?? "Offline.") Waiting up to \(timeout) s for it.")
+            context.terminal.note("\(status.plainReason?.printable ?? "Offline.") Waiting up to \(timeout) s for it.")
         }
-        let reporting = Task { await StandstillReport(context.service, context.terminal).run() }
-        defer { reporting.cancel() }
-        var status = try await context.service.sync(wait: waits, timeout: .seconds(timeout))
+        let reporting = waits ? Task { await StandstillReport(context.service, context.terminal).run() } : nil
+        defer { reporting?.cancel() }
+        var status =
+            waits
+            ? try await context.service.sync(wait: true, timeout: .seconds(timeout))
+            : try await context.announcing("Looking for changes on both sides.") {
+                try await context.service.sync(wait: false, timeout: .seconds(timeout))
+            }
         if status.state == .offline { status = try await context.statusAfterRetry() }
         if context.wantsJSON { context.terminal.print(status.json.text) }
         // What is here has been looked at, but goes nowhere.
@@ -89,12 +94,12 @@ extension CommandContext {
     fileprivate func show(_ plan: SyncPlan) {
         guard !wantsJSON else { return terminal.print(plan.json.text) }
         if let remark = plan.remark { terminal.note(remark.printable) }
-        var table = Table()
+        var table = Table(flexible: [1])
         for step in plan.steps {
             let details = [step.detail?.printable, step.size.map { formatted(bytes: $0) }].compactMap(\.self)
             table.add([step.action, step.subject.printable, details.joined(separator: ", ")])
         }
-        terminal.print(lines: table.lines(width: terminal.width, style: { $1 }))
+        terminal.print(lines: table.lines(terminal.format, style: { $1 }))
         if plan.steps.isEmpty { terminal.note("Nothing to do.") }
     }
 }

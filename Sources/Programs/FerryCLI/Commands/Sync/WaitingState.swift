@@ -85,6 +85,9 @@ extension DaemonStatus {
             case .needsSignIn: .needsSignIn
             case .rootHeld, .serverHeld: .attention
             }
-        return status.map { CommandFailure(reason ?? "Nothing is synced now.", hint: hint, status: $0) }
+        return status.map {
+            CommandFailure(
+                plainReason ?? "Nothing is synced now.", hint: hint, status: $0, causes: cause.map { [$0] } ?? [])
+        }
     }
 }

@@ -38,7 +38,9 @@ extension CommandContext {
         change.title = change.title ?? words.text
         if let list = arguments.value("list") { change.list = list }
         if arguments.has("stdin") { change.notes = try readStandardInput(limit: 1 << 20) }
-        let task = try await service.add(change)
+        let task = try await announcing("Waiting for the daemon to save the task.") { [change] in
+            try await service.add(change)
+        }
         if wantsJSON { print(document: ("task", task.json)) } else { terminal.print(task.id) }
         // It is safe, so this is no error; but it is not yet anywhere else.
         if !wantsJSON, let standstill = try? await service.status().standstill {
@@ -69,8 +71,16 @@ func readStandardInput(limit: Int) throws -> String {
     return text
 }
 
+/// Says that standard input is read, if that is a terminal, which would show nothing.
+func noteStandardInput() {
+    if isatty(STDIN_FILENO) == 1 {
+        Terminal(color: "auto").note("Reading standard input, up to Ctrl-D on a line of its own.")
+    }
+}
+
 /// Standard input to its end.
 func readStandardInputBytes(limit: Int) throws -> [UInt8] {
+    noteStandardInput()
     var bytes: [UInt8] = []
     var buffer = [UInt8](repeating: 0, count: 65_536)
     while true {

@@ -6,7 +6,10 @@ extension Command {
     static let undone = completing("undone", false, "opens completed tasks again")
 
     private static func completing(_ name: String, _ isCompleted: Bool, _ summary: String) -> Command {
-        .daemon(name, group: "Tasks", summary: summary, arguments: [.task(.some)], options: [.json]) { context in
+        .daemon(
+            name, group: "Tasks", summary: summary,
+            arguments: [.task(.some, completing: isCompleted ? "tasks" : "completed")], options: [.json]
+        ) { context in
             let change = TaskChange(isCompleted: isCompleted)
             return context.show(
                 try await context.each(context.arguments.arguments("TASK")) { word in

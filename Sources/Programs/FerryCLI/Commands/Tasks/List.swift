@@ -25,13 +25,28 @@ extension Command {
         } else if context.arguments.has("ndjson") {
             context.terminal.print(lines: try await tasks.summaries().map(\.json.text))
         } else {
-            TaskTable(terminal: context.terminal).print(try await tasks.summaries(), showsList: filter.list == nil)
+            let tasks = try await tasks.summaries()
+            TaskTable(terminal: context.terminal).print(tasks, showsList: filter.list == nil)
+            if tasks.isEmpty { try await context.noteNoTasks(filter) }
         }
         return .success
     }
 }
 
 extension CommandContext {
+    /// Says why a list of tasks is empty.
+    fileprivate func noteNoTasks(_ filter: TaskFilter) async throws {
+        if try await service.status().taskCount == 0 {
+            terminal.note("There are no tasks yet. 'ferry add Buy milk' adds one.")
+        } else if filter.words.isEmpty, filter.tags.isEmpty, filter.due == nil, filter.list == nil {
+            terminal.note(
+                filter.isCompleted == true
+                    ? "No task is completed." : "All tasks are done. 'ferry list --all' shows them.")
+        } else {
+            terminal.note("No task matches.")
+        }
+    }
+
     fileprivate func filter() throws -> TaskFilter {
         var filter = TaskFilter(today: due.today.description)
         for word in arguments.arguments("WORD") {

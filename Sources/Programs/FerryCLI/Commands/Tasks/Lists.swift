@@ -10,14 +10,14 @@ extension Command {
             context.print(document: ("lists", lists.json))
             return .success
         }
-        var table = Table()
+        var table = Table(flexible: [0], droppable: [2])
         for list in lists {
             table.add([
                 list.name.isEmpty ? "Inbox" : list.name.printable, "\(list.openCount) open", "\(list.taskCount) in all",
                 list.sharingWords,
             ])
         }
-        for line in table.lines(width: context.terminal.width, style: { $1 }) { context.terminal.print(line) }
+        for line in table.lines(context.terminal.format, style: { $1 }) { context.terminal.print(line) }
         return .success
     }
 }

@@ -20,8 +20,12 @@ extension Command {
 extension CommandContext {
     fileprivate func show(_ task: TaskDetail) {
         let summary = task.summary
-        terminal.print(terminal.styled("\(summary.isCompleted ? "[x]" : "[ ]") \(summary.title.printable)", .bold))
-        var rows: [(String, String)] = [("id", summary.id), ("list", summary.list.isEmpty ? "Inbox" : summary.list)]
+        let title = terminal.folded(
+            "\(summary.isCompleted ? "[x]" : "[ ]") \(terminal.shown(summary.title))", indent: 4)
+        terminal.print(lines: title.map { terminal.styled($0, .bold) })
+        var rows: [(label: String, value: String)] = [
+            ("id", summary.id), ("list", summary.list.isEmpty ? "Inbox" : summary.list),
+        ]
         if let path = summary.path { rows.append(("file", path)) }
         if summary.priority != .none { rows.append(("priority", summary.priority.rawValue)) }
         if let due = summary.due { rows.append(("due", due)) }
@@ -36,18 +40,11 @@ extension CommandContext {
         }
         if task.isPinned { rows.append(("pinned", "attachments are kept here")) }
         rows += task.remarks.map { ("note", $0) }
-        var table = Table()
-        for (name, value) in rows { table.add(["  " + name.printable, value.printable]) }
-        for line in table.lines(width: nil, style: { $0 == 0 ? terminal.styled($1, .faint) : $1 }) {
-            terminal.print(line)
-        }
-        if !task.notes.isEmpty {
-            terminal.print("")
-            terminal.print(
-                task.notes.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).map {
-                    String($0).printable
-                }
-                .joined(separator: "\n"))
-        }
+        terminal.print(lines: terminal.labeled(rows))
+        guard !task.notes.isEmpty else { return }
+        terminal.print("")
+        var notes = task.notes.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+        if notes.last == "" { notes.removeLast() }
+        terminal.print(lines: notes.flatMap { terminal.folded(terminal.shown(String($0))) })
     }
 }
