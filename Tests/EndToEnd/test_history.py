@@ -34,10 +34,10 @@ def test_a_conflict_is_told_in_the_users_words(merged):
     assert "none" in stands and "(desk, 20" in stands
     assert "high" in displaced and "(laptop, 20" in displaced
     assert sentence.strip() == "It was changed on desk and on laptop; the change on desk reached the server later."
-    assert "ferry conflicts theirs" in result.stderr
+    assert "ferry conflicts restore" in result.stderr
     (conflict,) = json.loads(desk.ferry("conflicts", "--json", check=False).stdout)["conflicts"]
     assert conflict["label"] == "priority" and conflict["device"] == "desk" and conflict["displacedDevice"] == "laptop"
-    assert "priority none stays" in desk.ferry("conflicts", "mine", handle)
+    assert "priority none stays" in desk.ferry("conflicts", "keep", handle)
     until(lambda: laptop.status()["conflicts"] == 0, laptop.status)
 
 
@@ -86,7 +86,7 @@ def test_an_edit_that_kept_a_deleted_task_is_told_as_that(machines):
     until(lambda: laptop.status()["conflicts"] == 1, laptop.status)
     told = laptop.ferry("conflicts", check=False).stdout
     assert "Note: task" in told and "It was deleted on laptop; the edit on desk kept it." in told
-    laptop.ferry("conflicts", "theirs", "--all")
+    laptop.ferry("conflicts", "restore", "--all")
     until(lambda: desk.read("Note.md") is None, desk.daemon.tail)
     until(lambda: laptop.status()["conflicts"] == 0, laptop.status)
 

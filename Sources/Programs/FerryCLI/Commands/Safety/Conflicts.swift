@@ -16,18 +16,20 @@ extension Command {
                 guard !conflicts.isEmpty else { return .success }
                 if !context.wantsJSON {
                     context.terminal.note(
-                        "'ferry conflicts theirs TASK' brings back what was displaced, 'ferry conflicts mine TASK' keeps what stands."
+                        "'ferry conflicts keep TASK' keeps what stands, 'ferry conflicts restore TASK' brings back what was displaced."
                     )
                 }
                 return .attention
             },
-            deciding("mine", .mine, "keeps what stands"),
-            deciding("theirs", .theirs, "brings the displaced value back"),
+            deciding("keep", .mine, "keeps what stands", synonym: "mine"),
+            deciding("restore", .theirs, "brings the displaced value back", synonym: "theirs"),
             deciding("dismiss", .dismiss, "keeps what stands and forgets the conflict; history keeps the value"),
         ], defaultSubcommand: "list")
 
-    private static func deciding(_ name: String, _ decision: ConflictDecision, _ summary: String) -> Command {
-        .daemon(
+    private static func deciding(
+        _ name: String, _ decision: ConflictDecision, _ summary: String, synonym: String? = nil
+    ) -> Command {
+        var command = Command.daemon(
             name, group: "", summary: summary,
             arguments: [
                 Argument(
@@ -49,10 +51,13 @@ extension Command {
                 let (value, verb) =
                     decision == .theirs ? (conflict.displaced, "is back") : (conflict.standing, "stays")
                 context.terminal.print(
-                    "\(conflict.title.printable): \(conflict.label.printable) \(value.firstLine.printable) \(verb)")
+                    "\(context.terminal.shown(conflict.title)): \(conflict.label.printable) \(context.terminal.shown(value.firstLine)) \(verb)"
+                )
             }
             return .success
         }
+        command.synonyms = synonym.map { [$0] } ?? []
+        return command
     }
 }
 
@@ -65,20 +70,20 @@ extension CommandContext {
         }
         let length = shortIDLength(conflicts.map(\.handle))
         for conflict in conflicts {
-            let task = showsTitle ? terminal.styled(conflict.title.printable, .bold) + ": " : ""
+            let task = showsTitle ? terminal.styled(terminal.shown(conflict.title), .bold) + ": " : ""
             let mark = conflict.isOpen && !showsTitle ? "  " + terminal.styled("waits: ferry conflicts", .yellow) : ""
             terminal.print(
                 "\(terminal.styled(String(conflict.handle.prefix(length)).printable, .faint))  \(task)\(conflict.label.printable)\(mark)"
             )
             show(showsTitle ? "stands" : "now", conflict.standing, conflict.standingDevice, conflict.standingTime)
             show("displaced", conflict.displaced, conflict.displacedDevice, conflict.displacedTime)
-            terminal.print("    \(conflict.explanation.printable)")
+            terminal.print(lines: terminal.folded("    \(conflict.explanation.printable)", indent: 4))
         }
     }
 
     private func show(_ name: String, _ value: String, _ device: String?, _ time: String?) {
         let lines = value.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).map {
-            String($0).printable
+            terminal.shown(String($0))
         }
         let who = [device?.printable, time.map { MomentWords.text($0) }].compactMap { $0 }.joined(separator: ", ")
         let label = name + String(repeating: " ", count: 11 - name.count)
@@ -88,7 +93,10 @@ extension CommandContext {
             return
         }
         terminal.print("    \(label)\(mark)")
-        for line in lines.last == "" ? lines.dropLast() : lines[...] { terminal.print("      | \(line)") }
+        for line in lines.last == "" ? lines.dropLast() : lines[...] {
+            // A line of notes may be long, and its continuation is no line of its own.
+            terminal.print(lines: terminal.folded("      | \(line)", indent: 8))
+        }
     }
 }
 
