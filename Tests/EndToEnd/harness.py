@@ -197,11 +197,11 @@ class Machine:
         return self.ferry("login", server.url, "--email", email, "--password-stdin", *(["--create"] if create else []),
                           input=PASSWORD)
 
-    def ferry(self, *arguments, input=None, check=True, timeout=60):
+    def ferry(self, *arguments, input=None, check=True, timeout=60, cwd=None):
         """Runs `ferry` and returns its standard output; with check=False the whole result."""
         try:
             result = subprocess.run([str(BIN / "ferry"), *map(str, arguments)], input=input, text=True, capture_output=True,
-                                    env={**os.environ, **self.environment}, timeout=timeout)
+                                    env={**os.environ, **self.environment}, timeout=timeout, cwd=cwd)
         except subprocess.TimeoutExpired:
             raise AssertionError(f"{self.name}: ferry {' '.join(map(str, arguments))} did not come back within {timeout} s:\n"
                                  f"{self.daemon.tail()}\n{self.daemon.threads()}") from None

@@ -1,6 +1,7 @@
 """Completion in the real shells: names that come from other people are offered as data, and never evaluated."""
 import os
 import pty
+import re
 import select
 import shlex
 import shutil
@@ -20,6 +21,8 @@ HOSTILE = [
 ]
 # Not typed as they are shown, or taken for an option: not offered.
 UNFIT = ["-rf", "--help", "\u202egpj.exe", "zero\u200bwidth"]
+# The names of the attachments of one task.
+ATTACHED = ["two words.txt", "$(touch called).txt", "it's; touch called.txt", "`touch called`", "plain.txt"]
 
 
 @pytest.fixture
@@ -32,7 +35,17 @@ def desk(laptop, server):
     laptop.login(server, create=True)
     until(lambda: len(laptop.list()) == len(HOSTILE + UNFIT) + 1, laptop.daemon.tail)
     (laptop.home / "shell").mkdir()
+    (laptop.home / "files").mkdir()
+    for name in ATTACHED:
+        (laptop.home / "files" / name).write_text("x")
+    laptop.ferry("attach", f"Plain/Task {HOSTILE.index('Plain')}.md", *(laptop.home / "files" / name for name in ATTACHED),
+                 "--no-wait", cwd=laptop.tasks)
     return laptop
+
+
+def task(machine):
+    """The id of the task with attachments, as it is offered."""
+    return next(found["id"] for found in machine.list().values() if found.get("list") == "Plain")[:6]
 
 
 def environment(machine, **more):
@@ -88,13 +101,26 @@ def test_bash_completes_by_position_and_tells_titles_only_where_it_lists(desk):
     printf '%s\n' "${COMPREPLY[@]}"
     """
     def complete(*words, kind=9):
-        return run(desk, "bash", "--norc", "-c", script, "bash", str(kind), "ferry", *words).splitlines()
+        lines = run(desk, "bash", "--norc", "-c", script, "bash", str(kind), "ferry", *words).splitlines()
+        return [line for line in lines if line]
 
     identifiers = complete("move", "")
     assert len(identifiers) == len(desk.list()) and all(word.isalnum() for word in identifiers)
     titled = complete("move", "", kind=63)
     assert len(titled) == len(identifiers) and any("($(touch called) `touch called`)" in line for line in titled)
     assert "Plain" in complete("add", "--list", "Pl") and "Plain" in complete("add", "--list", "=", "Pl")
+    for command in ("get", "cat", "open", "detach"):
+        attached = complete(command, task(desk), "")
+        assert sorted(shlex.split(" ".join(attached))) == sorted(ATTACHED), command
+    # The task may be named otherwise, and options may stand between.
+    assert complete("get", f'"Plain/Task {HOSTILE.index("Plain")}"', "--json", "pl") == []
+    assert complete("cat", f"Task\\ {HOSTILE.index('Plain')}", "--verbose", "pl") == ["plain.txt"]
+    assert complete("get", "$(touch called)", "") == [] and complete("get", "`touch called`", "") == []
+    assert "plain.txt  (1 B, here)" in complete("get", task(desk), "", kind=63)
+    assert complete("undone", "") == [] and complete("deletes", "approve", "") == []
+    desk.ferry("done", task(desk))
+    assert len(complete("undone", "")) == 1
+    desk.ferry("undone", complete("undone", "")[0])
     assert "--list" in complete("add", "--li") and complete("transfers", "pau") == ["pause"]
     assert complete("completion", "z") == ["zsh"] and "move" in complete("mo")
 
@@ -142,6 +168,10 @@ def typed(desk, shell, setup):
                             ("été", "été"), ("back", "back\\slash"), ("\\~", "~root"), ("\\?", "?")]:
         shell.type(f"ferry move x {beginning}\t\n")
         assert f"<move><x><{name}><end>" in shell.read("<end>")
+    shell.type(f"ferry get {task(desk)} two\t\n")
+    assert f"<get><{task(desk)}><two words.txt><end>" in shell.read("<end>")
+    shell.type(f"ferry get {task(desk)} \\$\t\n")
+    assert f"<get><{task(desk)}><$(touch called).txt><end>" in shell.read("<end>")
     shell.type("ls | wc -l; echo do''ne\n")
     shell.read("done")
     assert not list((desk.home / "shell").iterdir()), "a name was evaluated"
@@ -173,6 +203,66 @@ def test_fish_offers_every_name_and_evaluates_none(desk):
     assert sorted(names) == offered(desk)
     titled = complete("ferry move ")
     assert len(titled) == len(desk.list()) and "$(touch called) `touch called`" in [words[1] for words in titled]
+    assert sorted(words[0] for words in complete(f"ferry get {task(desk)} ")) == sorted(ATTACHED)
+    assert complete(f"ferry get --json 'Task {HOSTILE.index('Plain')}' pl")[0] == ["plain.txt", "1 B, here"]
+    assert complete("ferry get '$(touch called)' ") in ([], [[""]])
     assert complete("ferry add --list Pl")[0][0] == "Plain" and complete("ferry transfers pau")[0][0] == "pause"
     assert any(words[0] == "--list" for words in complete("ferry add --li"))
     assert [words[0] for words in complete("ferry completion z")] == ["zsh"]
+
+
+def declared(help_text):
+    """The commands and the options that a help text shows."""
+    options = set(re.findall(r"^(?:  -\w, |      )(--[\w-]+)", help_text, re.M))
+    groups = re.split(r"\n\n(?=[A-Z][\w ]*:\n)", help_text)[1:]
+    commands = {word for group in groups if not group.startswith(("Options", "Arguments"))
+                for word in re.findall(r"^  (\w[\w-]*)  ", group, re.M)}
+    return commands, options
+
+
+def every_command(machine):
+    """Each command's words with its subcommands and options, as its help says."""
+    found, left = {}, [()]
+    while left:
+        words = left.pop()
+        commands, options = declared(machine.ferry(*words, "--help"))
+        found[words] = (commands, options)
+        left += [(*words, command) for command in commands]
+    return found
+
+
+def test_every_command_and_option_is_offered_in_each_shell(laptop):
+    (laptop.home / "shell").mkdir()
+    commands = every_command(laptop)
+    assert len(commands) > 60 and ("transfers", "pause") in commands
+    lines = ["ferry " + " ".join([*words, ""]) for words in commands]
+    script = r"""
+    source <(ferry completion bash)
+    for typed; do
+        read -ra COMP_WORDS <<<"$typed"
+        for word in '' --; do
+            COMP_WORDS+=("$word") COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+            _ferry
+            printf '%s ' "${COMPREPLY[@]}"
+            unset 'COMP_WORDS[-1]'
+        done
+        echo
+    done
+    """
+    offers = {"bash": run(laptop, "bash", "--norc", "-c", script, "bash", *lines).splitlines()}
+    if shutil.which("fish"):
+        script = r"""
+        ferry completion fish | source
+        for line in $argv
+            for candidate in (complete -C $line) (complete -C "$line--")
+                echo -n (string split -f 1 \t -- $candidate)' '
+            end
+            echo
+        end
+        """
+        offers["fish"] = run(laptop, "fish", "--no-config", "-c", script, *lines).splitlines()
+    for shell, told in offers.items():
+        assert len(told) == len(commands), shell
+        for (words, (subcommands, options)), offered_words in zip(commands.items(), told):
+            missing = (subcommands | options) - set(offered_words.split())
+            assert not missing, f"{shell} does not offer {missing} after {words}: {offered_words}"

@@ -15,8 +15,8 @@ extension Command {
         ],
         options: [
             Option(
-                "candidates", value: "KIND", summary: "print candidates for tasks, lists, trash, conflicts or transfers"
-            )
+                "candidates", value: "KIND", summary: "print candidates, as the scripts do", completion: .words(kinds)),
+            Option("of", value: "TASK", summary: "the task whose attachments are candidates"),
         ]
     ) { context in
         if let kind = context.arguments.value("candidates") {
@@ -29,6 +29,12 @@ extension Command {
         context.terminal.print(FerryTool.command.completionScript(for: shell))
         return .success
     }
+
+    /// What candidates are printed for.
+    private static let kinds = [
+        "tasks", "completed", "attachments", "lists", "trash", "deletes", "conflicts", "transfers", "invitations",
+        "blocks",
+    ]
 
     static let manual: Command = Command(
         "manual", summary: "prints a manual page, for man -l -", group: "Care",
@@ -65,19 +71,29 @@ extension CommandContext {
 
     private func described(_ kind: String) async throws -> [(value: String, words: String?)] {
         switch kind {
-        case "tasks":
-            let tasks = try await service.tasks(TaskFilter(isCompleted: false)).summaries()
+        case "tasks", "completed":
+            let tasks = try await service.tasks(TaskFilter(isCompleted: kind == "completed")).summaries()
             let length = shortIDLength(tasks.map(\.id))
             return tasks.map { (String($0.id.prefix(length)), $0.title) }
+        case "attachments":
+            return try await service.task(try await task(arguments.value("of") ?? "")).attachments.map {
+                ($0.name, "\(formatted(bytes: $0.size)), \($0.state.rawValue)")
+            }
         case "lists": return try await service.lists().map { ($0.name.isEmpty ? "Inbox" : $0.name, nil) }
         case "trash": return try await service.trash().map { (String($0.id.prefix(8)), $0.attachment ?? $0.title) }
+        case "deletes": return try await service.heldDeletes().map { (String($0.taskID.prefix(8)), $0.title) }
         case "conflicts":
             let conflicts = try await service.conflicts()
             let length = shortIDLength(conflicts.map(\.handle))
             return conflicts.map { (String($0.handle.prefix(length)), "\($0.title): \($0.label)") }
         case "transfers":
             return try await service.transfers().filter { !$0.isOver }.map { (String($0.id.prefix(8)), $0.name) }
-        default: throw UsageError("There are no candidates of kind '\(kind)'.", path: ["completion"])
+        case "invitations":
+            return try await service.invitations().filter { !$0.isSent }.enumerated().map {
+                ("\($0 + 1)", "\($1.list) from \($1.from)")
+            }
+        case "blocks": return try await service.blocks().map { ($0.name, nil) }
+        default: return []
         }
     }
 }
