@@ -174,16 +174,16 @@ extension TaskSync {
 
     /// Tries the files again that a task had no room for, if there is more room by now.
     ///
-    /// - Parameter fields: The task's document; `nil` if the task is gone.
-    private func attachWithoutRoom(_ task: String, _ fields: [String: Value]?) async {
+    /// - Parameter view: The task's document; `nil` if the task is gone.
+    private func attachWithoutRoom(_ task: String, _ view: DocumentSnapshot?) async {
         guard let full = withoutRoom[task] else { return }
-        guard let fields, let name = try? await name(of: task),
+        guard let view,
             let directory = try? index.path(of: task)?.attachmentsDirectory()
         else {
             withoutRoom[task] = nil
             return tellWithoutRoom(of: task)
         }
-        var room = AttachmentRoom(name, fields: fields, userID: configuration.userID)
+        var room = AttachmentRoom(view, userID: configuration.userID)
         let fitting = full.names.sorted { $0.string < $1.string }.filter { room.take($0.string) }
         guard !fitting.isEmpty else { return }
         withoutRoom[task]?.names.subtract(fitting)
@@ -336,7 +336,7 @@ extension TaskSync {
         problems["detach \(task)"] = nil
         let fields = view.fields(pendingTimes: .previous)
         let isLiving = view.exists && !TaskItem(withoutAttachments: fields).isDeleted
-        if withoutRoom[task] != nil { await attachWithoutRoom(task, isLiving ? fields : nil) }
+        if withoutRoom[task] != nil { await attachWithoutRoom(task, isLiving ? view : nil) }
         let wanted = isLiving ? TaskItem.attachments(in: fields) : [:]
         await endPointless(
             transfers.current(of: task).filter { !$0.isUpload && wanted[$0.attachment ?? ""]?.mapValue == nil })

@@ -221,7 +221,7 @@ extension TaskSync {
         var recorded = Recorded()
         guard view.exists else { return recorded }
         let before = view.fields(pendingTimes: .previous)
-        var room = AttachmentRoom(name, fields: before, userID: userID)
+        var room = AttachmentRoom(view, userID: userID)
         let present = TaskItem.attachments(in: before)
         let attachments = FieldPath(key: "attachments")
         let tables = SyncTables(transaction)

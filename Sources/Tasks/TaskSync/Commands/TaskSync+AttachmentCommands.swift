@@ -72,15 +72,15 @@ extension TaskSync {
     /// the bytes have travelled.
     private func checkRoom(for names: [String], of task: String) async throws {
         let document = try await self.name(of: task)
-        let fields = try await client.document(document).fields
+        let view = try await client.document(document)
         let waiting = transfers.all.filter {
             $0.task == task && $0.isUpload && $0.attachment == nil && !$0.phase.isOver
         }
-        var room = AttachmentRoom(document, fields: fields, userID: configuration.userID)
+        var room = AttachmentRoom(view, userID: configuration.userID)
         room.add(waiting.map(\.name))
         let (used, more) = (room.used, room.size(of: names))
         guard used + more + AttachmentRoom.reserve > DocumentLimits.maximumSize else { return }
-        let count = (fields["attachments"]?.mapValue?.count ?? 0) + waiting.count
+        let count = (view["attachments"]?.mapValue?.count ?? 0) + waiting.count
         throw TaskSyncError(
             .tooLarge,
             "The task has no room for \(names.count == 1 ? "another attachment" : "\(names.count) more attachments"): its "

@@ -1,3 +1,4 @@
+import DocumentClient
 import DocumentModel
 import SystemIO
 import TaskModel
@@ -12,10 +13,11 @@ struct AttachmentRoom {
     /// In bytes, with the attachments that were added.
     private(set) var used: Int
 
-    init(_ document: DocumentName, fields: [String: Value], userID: String) {
-        self.document = document
+    /// - Parameter view: The task's document. Times that the server is still to set take their room too.
+    init(_ view: DocumentSnapshot, userID: String) {
+        document = view.name
         self.userID = userID
-        used = DocumentLimits.size(of: document, fields: fields)
+        used = DocumentLimits.size(of: view.name, fields: view.fields(pendingTimes: .estimate(.distantPast)))
     }
 
     /// The bytes that attachments of these names take, as they will be, with who attached them and when.
