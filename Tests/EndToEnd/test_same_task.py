@@ -59,3 +59,25 @@ def test_a_directory_in_the_place_of_a_task_is_reported(machines):
     os.rename(laptop.tasks / "other.md", laptop.tasks / "Plan.md" / "Plan.md")
     until(lambda: "wrong-kind" in [p["code"] for p in laptop.status()["problems"]], laptop.status)
     assert desk.read("Plan.md") == "the plan\n"
+
+
+def test_a_link_in_the_place_of_a_list_is_reported_before_anything_comes(machines, root):
+    laptop, desk = machines
+    laptop.write("Work/w.md", "work\n")
+    agree(laptop, desk)
+    os.rename(laptop.tasks / "Work", root / "elsewhere")
+    os.symlink(root / "elsewhere", laptop.tasks / "Work")
+    until(lambda: ("symbolic-link", "Work") in [(p["code"], p["subject"]) for p in laptop.status()["problems"]],
+          laptop.status)
+
+
+def test_an_edit_in_place_is_one_of_all_hard_links(machines):
+    laptop, desk = machines
+    laptop.write("One.md", "first line\n")
+    agree(laptop, desk)
+    os.link(laptop.tasks / "One.md", laptop.tasks / "Two.md")
+    agree(laptop, desk)
+    with open(laptop.tasks / "One.md", "a") as file:
+        file.write("through One\n")
+    until(lambda: desk.read("Two.md") == "first line\nthrough One\n", desk.files)
+    agree(laptop, desk)

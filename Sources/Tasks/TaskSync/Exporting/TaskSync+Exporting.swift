@@ -366,8 +366,10 @@ extension TaskSync {
                     retries.insert(row.task)
                 }
             case .failure(let error) where error.code == .notFound:
-                // Its directory has just gone, or has another name: the next try finds out.
+                // Its directory has just gone, or has another name: the next try finds out, and a
+                // scan what was left in it.
                 retries.insert(row.task)
+                changes.askForScan()
             case .failure(let error):
                 note(
                     SyncProblem(

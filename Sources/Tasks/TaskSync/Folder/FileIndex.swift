@@ -26,6 +26,8 @@ struct FileIndex {
     private var places: [TaskPath: Int32] = [:]
     private var tasks: [String: Int32] = [:]
     private var inodes: [Inode: Int32] = [:]
+    /// The tasks of files that were known under several names at once, as hard links are.
+    private var links: [Inode: Set<String>] = [:]
     /// How many files are in each directory itself: there are far fewer directories than files to look through.
     private var directories: [TaskPath: Int] = [:]
 
@@ -44,6 +46,7 @@ struct FileIndex {
             tasks[file.entry.task] = place
             directories[file.path.parent, default: 0] += 1
             let inode = Inode(file.entry.stamp)
+            noteLink(inode, file.entry.task)
             // A number that was given to a new file: where the old one's delete is held, say.
             if let other = inodes[inode].flatMap({ self[$0] }), other.entry.stamp.changed > file.entry.stamp.changed {
                 continue
@@ -81,7 +84,22 @@ struct FileIndex {
         places[path] = place
         tasks[entry.task] = place
         directories[path.parent, default: 0] += 1
-        inodes[Inode(entry.stamp)] = place
+        let inode = Inode(entry.stamp)
+        noteLink(inode, entry.task)
+        inodes[inode] = place
+    }
+
+    /// Other known paths of a file, which are hard links to it.
+    func otherPaths(of stamp: FileStamp, than path: TaskPath) -> [TaskPath] {
+        let tasks = links[Inode(stamp)] ?? []
+        return tasks.compactMap(self.path(of:)).filter { $0 != path && self[$0]?.stamp.isFile(of: stamp) == true }
+    }
+
+    private mutating func noteLink(_ inode: Inode, _ task: String) {
+        guard let other = inodes[inode].flatMap({ self[$0]?.entry }), other.task != task, other.stamp != .none else {
+            return
+        }
+        links[inode, default: [other.task]].insert(task)
     }
 
     mutating func remove(task: String) {

@@ -206,6 +206,10 @@ extension TaskSync {
             // Written by a run that was cut off before it did that.
             try await bringBackLeft(of: row.task, beside: row.path)
         }
+        // A save in place is one of all hard links to the file, and told of under one name.
+        for row in rows.map(\.row) {
+            for path in index.otherPaths(of: row.stamp, than: row.path) { changes.noteFound(path) }
+        }
         noteNewborn(imported.filter(\.isNew).map(\.task))
         try await reviewAttachments(of: back)
         // A name that one of them has left may be another one's by right.
@@ -304,6 +308,19 @@ extension TaskSync {
         self.retries.insert(task)
     }
 
+    /// A file that cannot be read has another owner or mode only, as far as can be seen: news of its
+    /// task can be put in its place all the same.
+    private func takeUnreadable(_ path: TaskPath) async throws {
+        guard let entry = index[path], held[entry.task] == nil, let now = try? folder.stamp(path),
+            entry.stamp != now, entry.stamp.hasContent(of: now)
+        else { return }
+        let isBehind = try await client.reading { transaction in
+            let row = try SyncTables(transaction).file(entry.task)
+            return try row.map { FileExport.isBehind($0, try transaction.task(entry.task)) } ?? false
+        }
+        if isBehind { try await restamp(entry.task, path, now) }
+    }
+
     /// The file if it is there, changed, and readable; what keeps it out is noted.
     ///
     /// - Parameter replaced: gets the task whose place another one's file has taken.
@@ -331,6 +348,7 @@ extension TaskSync {
                 note(
                     SyncProblem(code: Self.word(error.code), subject: path.string, message: error.message),
                     for: path.string)
+                try await takeUnreadable(path)
             }
             return nil
         }
