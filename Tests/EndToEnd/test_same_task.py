@@ -81,3 +81,24 @@ def test_an_edit_in_place_is_one_of_all_hard_links(machines):
         file.write("through One\n")
     until(lambda: desk.read("Two.md") == "first line\nthrough One\n", desk.files)
     agree(laptop, desk)
+
+
+def test_a_renamed_list_that_is_removed_and_made_again_keeps_its_name(machines):
+    laptop, desk = machines
+    for number in range(3):
+        laptop.write(f"W/w{number}.md", f"w {number}\n")
+    for number in range(12):
+        laptop.write(f"z{number}.md", f"z {number}\n")
+    agree(laptop, desk)
+    os.rename(laptop.tasks / "W", laptop.tasks / "V")
+    until(lambda: desk.read("V/w2.md") == "w 2\n" and desk.read("W/w2.md") is None, desk.files)
+    # As 'git switch' does it, to and fro.
+    for old, new in (("V", "W"), ("W", "V")):
+        shutil.rmtree(laptop.tasks / old)
+        for number in range(3):
+            laptop.write(f"{new}/w{number}.md", f"w {number}\n")
+        until(lambda: desk.read(f"{new}/w2.md") == "w 2\n" and desk.read(f"{old}/w2.md") is None, desk.files)
+    agree(laptop, desk)
+    for machine in machines:
+        until(lambda: [path.name for path in machine.tasks.iterdir() if path.name[0] in "VW"] == ["V"], machine.files)
+    assert len(laptop.list()) == 15

@@ -271,7 +271,8 @@ extension TaskSync {
         }
         var said = FileImport.Said(file.file, named: file.path.name)
         // A file that stays where it was stays in its list, wherever that list's directory is.
-        said.item.listId = row.map { $0.path.parent == file.path.parent } == true ? row?.list : list
+        let hasStayed = file.deleted == nil && row.map { $0.path.parent == file.path.parent } == true
+        said.item.listId = hasStayed ? row?.list : list
         let view = try transaction.document(name)
         let engine = FileImport(name: name, userID: userID, hosts: hosts, replica: transaction.replicaID)
         let step = try shadow.flatMap {

@@ -52,9 +52,13 @@ extension TaskSync {
         return list
     }
 
-    /// The list of a directory that has come back, as after a power cut: with files that are still
-    /// known there, or while their deletes are held.
+    /// The list of a directory that has come back: as after a power cut with files that are still
+    /// known there, or while their deletes are held; or made again, as by `git switch`, under the
+    /// name that the list has.
     private func formerList(at path: TaskPath) async throws -> String? {
+        let lost = vanishedLists.filter { $0.value == path && carriedLists[$0.key] == nil }.keys
+        let same = lost.filter { UTF8Order.areEqual(catalog.listNames[$0] ?? "", path.string) }
+        if let list = same.min() { return list }
         // Where no list is without a directory, none of many new ones needs a look at all files.
         guard catalog.listNames.keys.contains(where: { lists.path($0) == nil }) else { return nil }
         let known = index.paths(beneath: path).filter { $0.parent == path }.sorted().first { file in
