@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from harness import until
+from harness import agree, until
 
 
 def check(machine):
@@ -91,3 +91,25 @@ def test_held_deletes_keep_a_sync_from_being_done(machines):
     laptop.ferry("deletes", "restore", "--all")
     laptop.sync()
     assert check(laptop) == 0
+
+
+def test_files_that_go_back_to_older_versions_are_held(machines):
+    laptop, desk = machines
+    for text in ("- [ ] one\n", "- [x] one\n- [ ] two\n"):
+        for number in range(14):
+            laptop.write(f"Task {number}.md", text)
+        agree(laptop, desk)
+    for number in range(14):
+        laptop.write(f"Task {number}.md", "- [ ] one\n")
+    until(lambda: laptop.status()["heldReverts"] == 14, laptop.status)
+    assert check(laptop) == 6 and "14 files went back to an older version: ferry deletes" in laptop.ferry("status")
+    result = laptop.ferry("sync", "--wait", check=False)
+    assert result.returncode == 6 and "14 reverts are held" in result.stderr
+    assert desk.read("Task 3.md") == "- [x] one\n- [ ] two\n"
+    laptop.ferry("deletes", "approve", "Task 3")
+    until(lambda: desk.read("Task 3.md") == "- [ ] one\n", desk.files)
+    laptop.ferry("deletes", "restore", "--all")
+    until(lambda: laptop.read("Task 4.md") == "- [x] one\n- [ ] two\n", laptop.files)
+    laptop.sync()
+    agree(laptop, desk)
+    assert check(laptop) == 0 and desk.read("Task 3.md") == "- [ ] one\n"

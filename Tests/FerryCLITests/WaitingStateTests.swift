@@ -13,7 +13,8 @@ import Testing
         "stopping: ": { $0.state = .stopping }, "needs-sign-in: ": { $0.state = .needsSignIn },
         "root-held: ": { $0.state = .rootHeld }, "server-held: ": { $0.state = .serverHeld },
         "rejected": { $0.rejected = 1 },
-        "held": { $0.heldDeletes = 1 }, "conflicts": { $0.conflicts = 1 }, " paused": { $0.pausedTransfers = 1 },
+        "held": { $0.heldDeletes = 1 }, "older version": { $0.heldReverts = 1 }, "conflicts": { $0.conflicts = 1 },
+        " paused": { $0.pausedTransfers = 1 },
         " failed": { $0.failedTransfers = 1 }, "problem": { $0.problems = [Problem(code: "x", message: "m")] },
         "to send": { $0.pendingUp = 2 }, "to write": { $0.pendingDown = 2 }, " waiting": { $0.waitingTransfers = 1 },
     ]

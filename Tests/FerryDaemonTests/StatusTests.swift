@@ -51,12 +51,14 @@ struct StatusTests {
         status.problems = [Problem(code: "symlink", message: "m")]
         #expect(status.left == nil)
         status.heldDeletes = 1
+        status.heldReverts = 2
         status.pausedTransfers = 2
         status.rejected = 3
         status.failedTransfers = 1
         status.problems.append(Problem(code: "attachment-damaged", message: "m"))
         let words = [
-            "3 changes were refused", "1 delete is held", "2 transfers are paused", "1 transfer has failed",
+            "3 changes were refused", "1 delete is held", "2 reverts are held", "2 transfers are paused",
+            "1 transfer has failed",
             "1 problem is",
         ]
         #expect(status.left?.code == .attention && words.allSatisfy { status.left?.message.contains($0) ?? false })

@@ -135,6 +135,12 @@ package actor TaskSync {
     var openConflicts: Set<DocumentName> = []
     var held: [String: Int64] = [:]
     var deleteGuard = DeleteGuard()
+    /// By task, since when a file that went back to an older version waits for approval.
+    var reverted: [String: Int64] = [:]
+    var revertGuard = RevertGuard()
+    /// Whether it is still to be seen how many reverts come, and when the last one came.
+    var isReviewingReverts = false
+    var lastRevert: Duration?
     var problems: [String: SyncProblem] = [:]
     /// Problems of the directory as a whole, by kind of problem and path, renewed with each scan.
     var folderProblems: [String: SyncProblem] = [:]
@@ -305,7 +311,8 @@ package actor TaskSync {
                 try tables.state("attached-partials") ?? "", try tables.state("offering") != nil,
                 try tables.state("pinned") ?? "", try tables.state("synced") != nil, try tables.state("progress") ?? "",
                 try tables.announced(), try tables.left(), try tables.state("bound-anew") != nil,
-                try tables.state("unreadable") ?? "", try tables.state("declined") ?? "", try tables.state("boot")
+                try tables.state("unreadable") ?? "", try tables.state("declined") ?? "", try tables.state("boot"),
+                try tables.reverted()
             )
         }
         index = FileIndex(tables.0.map { ($0.path, FileIndex.Entry(task: $0.task, stamp: $0.stamp)) })
@@ -327,6 +334,7 @@ package actor TaskSync {
         isBoundAnew = tables.13
         unreadable = Self.unreadable(saved: tables.14)
         declined = Self.declined(saved: tables.15)
+        reverted = tables.17
         if let boot = configuration.bootID, tables.16 == boot {
             isBootNoted = true
             unexplored = []
@@ -417,6 +425,7 @@ package actor TaskSync {
             }
         }
         try await exclusively { try await takeUp(isStart: true) }
+        if !reverted.isEmpty { reviewRevertsLater() }
     }
 
     /// Takes in what happened while nobody could look, if the directory is the known one.

@@ -4,7 +4,8 @@ package struct Action: Sendable {
     package enum Kind: String, Sendable, CaseIterable {
         // A user at the files
         case create, edit, editAgain, rename, move, copy, delete, replace, deleteMany, renameList, remakeList,
-            removeList, passName, passNamesUnseen, putBack, bringBack, leave, makeTwin, copyAway, exchange, saveUnseen
+            removeList, passName, passNamesUnseen, putBack, bringBack, leave, makeTwin, copyAway, exchange, saveUnseen,
+            bringOld
         // A user at attachments
         case attach, replaceAttachment, renameAttachment, detach
         // A program that uses the library
@@ -32,6 +33,8 @@ package struct Action: Sendable {
             case .makeTwin, .copyAway, .exchange: 0
             // As these: files that are back before their deletes are sent, and a machine that does not come back.
             case .putBack, .bringBack, .leave: 0
+            // As these: an old backup is copied over the directory.
+            case .bringOld: 0
             // As these: an editor saves what it had before others changed the file.
             case .saveUnseen: 0
             case .rename: 60
@@ -95,7 +98,7 @@ package struct Action: Sendable {
             case .create, .edit, .editAgain, .rename, .move, .copy, .delete, .replace, .deleteMany, .renameList,
                 .remakeList,
                 .removeList, .passName, .passNamesUnseen, .putBack, .bringBack, .leave, .makeTwin, .copyAway,
-                .exchange, .saveUnseen, .attach, .replaceAttachment,
+                .exchange, .saveUnseen, .bringOld, .attach, .replaceAttachment,
                 .renameAttachment, .detach, .count,
                 .addByCommand, .tagByCommand,
                 .removeByCommand, .restoreByCommand:

@@ -305,12 +305,13 @@ extension Simulation {
                 try await sync.restore([id])
                 tell(machine, "restores \(id)")
             case .decideDeletes:
-                let held = await sync.heldDeletes.map(\.entry.id)
+                let waiting = await sync.heldDeletes
+                let held = waiting.map(\.entry.id)
                 guard !held.isEmpty else { return }
                 let approves = random.chance(50)
                 tell(machine, "\(approves ? "approves" : "takes back") \(held.count) held deletes")
                 if approves {
-                    for id in held {
+                    for id in waiting.filter({ !$0.isRevert }).map(\.entry.id) {
                         let path = await sync.path(ofTask: id) ?? ""
                         words.delete(Array("\(try await sync.detail(id).item) \(path)".utf8))
                     }

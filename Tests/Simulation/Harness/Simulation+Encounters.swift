@@ -41,6 +41,8 @@ extension Simulation {
             try putBack(path, machine)
         case .bringBack:
             try bringBack(known, machine, &random)
+        case .bringOld:
+            try bringOld(known, machine, &random)
         case .leave:
             try leave(machine, &random)
         case .saveUnseen:
@@ -240,6 +242,39 @@ extension Simulation {
                 }
             }
             tell(machine, "brings them back")
+        }
+    }
+
+    /// Edits so many files that their reverts are held, and copies a backup over them that was made before.
+    private func bringOld(_ known: [String], _ machine: SimulatedMachine, _ random: inout SeededRandom) throws {
+        guard known.count > 11 else {
+            for _ in 0..<4 {
+                let path = title(&random) + ".md"
+                if machine.files[path] == nil, !machine.busy.contains(path) { try create(path, machine, &random) }
+            }
+            return
+        }
+        let backup = machine.files.filter { known.contains($0.key) }
+        var edits: [String: [UInt8]] = [:]
+        for (path, old) in backup.sorted(by: { $0.key < $1.key }) {
+            var draft = Draft(old)
+            draft.body.insert("line \(words.make())", at: draft.body.count)
+            try machine.disk.write(path, draft.bytes)
+            edited(path, old, draft.bytes, machine)
+            edits[path] = draft.bytes
+        }
+        tell(machine, "makes a backup of \(backup.count) files and edits all of them")
+        scheduler.after(random.milliseconds(500...9000)) { [unowned self, edits] in
+            machine.byUser { disk in
+                for (path, old) in backup.sorted(by: { $0.key < $1.key }) {
+                    guard let new = edits[path], machine.files[path] == new, !machine.busy.contains(path),
+                        (try? disk.write(path, old)) != nil
+                    else { continue }
+                    words.replace(new, with: old)
+                    words.unretire(Words.found(in: old, "q"))
+                }
+            }
+            tell(machine, "copies the backup over them")
         }
     }
 

@@ -53,6 +53,8 @@ package struct DaemonStatus: JSONCodable, Hashable {
     /// The number of changes that the remote has rejected. They are kept on this device.
     package var rejected = 0
     package var heldDeletes: Int
+    /// The number of files that went back to older versions, many at once, and wait for approval.
+    package var heldReverts = 0
     package var conflicts: Int
     package var trashed: Int
     /// The number of invitations that this account has not answered.
@@ -100,6 +102,7 @@ package struct DaemonStatus: JSONCodable, Hashable {
         failedTransfers = count("failedTransfers")
         rejected = count("rejected")
         heldDeletes = count("heldDeletes")
+        heldReverts = count("heldReverts")
         conflicts = count("conflicts")
         trashed = count("trashed")
         invitations = count("invitations")
@@ -117,15 +120,17 @@ package struct DaemonStatus: JSONCodable, Hashable {
             ("activeTransfers", activeTransfers.asJSON), ("waitingTransfers", waitingTransfers.asJSON),
             ("transfersWaitFor", transfersWaitFor?.asJSON), ("pausedTransfers", pausedTransfers.asJSON),
             ("failedTransfers", failedTransfers.asJSON), ("rejected", rejected.asJSON),
-            ("heldDeletes", heldDeletes.asJSON), ("conflicts", conflicts.asJSON), ("trashed", trashed.asJSON),
+            ("heldDeletes", heldDeletes.asJSON), ("heldReverts", heldReverts.asJSON), ("conflicts", conflicts.asJSON),
+            ("trashed", trashed.asJSON),
             ("invitations", invitations.asJSON), ("sentInvitations", sentInvitations.asJSON),
             ("problems", problems.json))
     }
 
-    /// Whether the user should look: there is a held delete, a conflict, a rejected change, a
+    /// Whether the user should look: there is a held delete or revert, a conflict, a rejected change, a
     /// paused or failed transfer, or a problem.
     package var needsAttention: Bool {
-        heldDeletes > 0 || rejected > 0 || pausedTransfers > 0 || failedTransfers > 0 || conflicts > 0
+        heldDeletes > 0 || heldReverts > 0 || rejected > 0 || pausedTransfers > 0 || failedTransfers > 0
+            || conflicts > 0
             || !problems.isEmpty || state == .rootHeld || state == .serverHeld
     }
 

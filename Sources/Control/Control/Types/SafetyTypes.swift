@@ -1,6 +1,7 @@
 package import JSON
 
-/// A delete that waits for approval because too many came at once.
+/// A delete, or a file that went back to an older version, that waits for approval because too
+/// many came at once.
 package struct HeldDelete: JSONCodable, Hashable {
     package var taskID: String
     package var title: String
@@ -8,22 +9,29 @@ package struct HeldDelete: JSONCodable, Hashable {
     /// The time since which the delete is held, in RFC 3339 by the local clock. It is only for
     /// display.
     package var since: String
+    /// Whether the file went back to an older version; otherwise it was deleted.
+    package var isRevert: Bool
 
-    package init(taskID: String, title: String, list: String, since: String) {
+    package init(taskID: String, title: String, list: String, since: String, isRevert: Bool = false) {
         self.taskID = taskID
         self.title = title
         self.list = list
         self.since = since
+        self.isRevert = isRevert
     }
 
     package init(json: JSON) throws(ControlError) {
         self.init(
             taskID: try json.string("taskId"), title: try json.string("title"), list: json["list"]?.stringValue ?? "",
-            since: json["since"]?.stringValue ?? "")
+            since: json["since"]?.stringValue ?? "", isRevert: json["kind"]?.stringValue == Self.revert)
     }
 
+    private static let revert = "revert"
+
     package var json: JSON {
-        .members(("taskId", taskID.asJSON), ("title", title.asJSON), ("list", list.asJSON), ("since", since.asJSON))
+        .members(
+            ("taskId", taskID.asJSON), ("title", title.asJSON), ("list", list.asJSON), ("since", since.asJSON),
+            ("kind", (isRevert ? Self.revert : "delete").asJSON))
     }
 }
 

@@ -103,7 +103,7 @@ struct EventPublisher: Service {
         }
         let names = await stack.sync.catalog.listNames
         for delete in held where !old.held.contains(delete.entry.id) {
-            hub.publish(.delete, HeldDelete(delete.entry, since: delete.since, names).json)
+            hub.publish(.delete, HeldDelete(delete.entry, since: delete.since, isRevert: delete.isRevert, names).json)
         }
         for invitation in invitations where !old.invitations.contains(invitation) {
             hub.publish(.invitation, invitation.json)

@@ -11,6 +11,7 @@ struct StateLog {
 
     private var state: DaemonStatus.State?
     private var holdsDeletes = false
+    private var holdsReverts = false
     private var hasConflicts = false
     private var problems: Set<String> = []
 
@@ -29,6 +30,16 @@ struct StateLog {
                     ? Line(level: .warning, text: "many deletes at once are held; 'ferry deletes' shows them")
                     : Line(level: .notice, text: "no deletes are held any more"))
             holdsDeletes = isHolding
+        }
+        let isReverted = status.heldReverts > 0
+        if isReverted != holdsReverts {
+            lines.append(
+                isReverted
+                    ? Line(
+                        level: .warning,
+                        text: "many files went back to older versions and are held; 'ferry deletes' shows them")
+                    : Line(level: .notice, text: "no reverts are held any more"))
+            holdsReverts = isReverted
         }
         let isConflicting = status.conflicts > 0
         if isConflicting != hasConflicts {

@@ -272,6 +272,13 @@ struct Checkup {
                     "held-deletes", .attention,
                     "\(Count(status.heldDeletes, "delete is", "deletes are")) held.", remedy: "ferry deletes"))
         }
+        if status.heldReverts > 0 {
+            checks.append(
+                HealthCheck(
+                    "held-reverts", .attention,
+                    "\(Count(status.heldReverts, "file")) went back to an older version, and wait for approval.",
+                    remedy: "ferry deletes"))
+        }
         if status.invitations > 0 {
             checks.append(
                 HealthCheck(

@@ -25,7 +25,7 @@ extension DaemonService {
     func heldDeletes() async throws -> [HeldDelete] {
         let sync = try await stack().sync
         let names = await sync.catalog.listNames
-        return await sync.heldDeletes.map { HeldDelete($0.entry, since: $0.since, names) }
+        return await sync.heldDeletes.map { HeldDelete($0.entry, since: $0.since, isRevert: $0.isRevert, names) }
     }
 
     func decideDeletes(_ decision: DeleteDecision, tasks: [String]) async throws -> [HeldDelete] {
@@ -38,7 +38,9 @@ extension DaemonService {
             case .restore: try await sync.restoreDeletes(ids)
             }
         }
-        return held.filter { ids.contains($0.entry.id) }.map { HeldDelete($0.entry, since: $0.since, names) }
+        return held.filter { ids.contains($0.entry.id) }.map {
+            HeldDelete($0.entry, since: $0.since, isRevert: $0.isRevert, names)
+        }
     }
 
     // MARK: Trash
@@ -124,11 +126,11 @@ extension DaemonService {
 }
 
 extension HeldDelete {
-    init(_ task: TaskCatalog.Entry, since: Int64, _ listNames: [String: String]) {
+    init(_ task: TaskCatalog.Entry, since: Int64, isRevert: Bool, _ listNames: [String: String]) {
         let (microseconds, overflow) = since.multipliedReportingOverflow(by: 1_000_000)
         self.init(
             taskID: task.id, title: task.title, list: task.list.flatMap { listNames[$0] } ?? "",
-            since: overflow ? "" : Timestamp(microseconds: microseconds).rfc3339)
+            since: overflow ? "" : Timestamp(microseconds: microseconds).rfc3339, isRevert: isRevert)
     }
 }
 

@@ -69,6 +69,7 @@ struct SyncCounts: Sendable {
     var open = 0
     var trashed = 0
     var held = 0
+    var reverts = 0
     var conflicts = 0
     var activeTransfers = 0
     var waitingTransfers = 0
@@ -86,7 +87,9 @@ extension TaskSync {
         counts.tasks = catalog.count
         counts.open = catalog.openCount
         counts.trashed = catalog.trashedCount
-        counts.held = heldDeletes.count
+        let held = heldDeletes
+        counts.reverts = held.count(where: \.isRevert)
+        counts.held = held.count - counts.reverts
         counts.conflicts = conflictCount
         for transfer in transfersByID.values {
             switch transfer.phase {
@@ -119,6 +122,7 @@ extension DaemonStatus {
         openTaskCount = counts.open
         trashed = counts.trashed
         heldDeletes = counts.held
+        heldReverts = counts.reverts
         conflicts = counts.conflicts
         activeTransfers = counts.activeTransfers
         waitingTransfers = counts.waitingTransfers
@@ -195,6 +199,7 @@ extension DaemonStatus {
             parts.append("\(Count(activeTransfers + waitingTransfers, "transfer"))")
         }
         if heldDeletes > 0 { parts.append("\(Count(heldDeletes, "held delete"))") }
+        if heldReverts > 0 { parts.append("\(Count(heldReverts, "held revert"))") }
         if conflicts > 0 { parts.append("\(Count(conflicts, "conflict"))") }
         if !problems.isEmpty { parts.append("\(Count(problems.count, "problem"))") }
         if isInSync, parts.count == 1 { parts.append("all synced") }

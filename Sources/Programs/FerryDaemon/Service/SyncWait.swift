@@ -86,6 +86,7 @@ extension DaemonStatus {
         let parts = [
             (rejected, "\(Count(rejected, "change was", "changes were")) refused by the server"),
             (heldDeletes, "\(Count(heldDeletes, "delete is", "deletes are")) held for review"),
+            (heldReverts, "\(Count(heldReverts, "revert is", "reverts are")) held for review"),
             (pausedTransfers, "\(Count(pausedTransfers, "transfer is", "transfers are")) paused"),
             (failedTransfers, "\(Count(failedTransfers, "transfer has", "transfers have")) failed"),
             (stuck.count, "\(Count(stuck.count, "problem is", "problems are")) in the way"),

@@ -43,6 +43,9 @@ package final class FolderChanges: Sendable {
     /// told of a few removals can tell whether they are the first of many.
     package var missingCount: Int { debouncer.withLock { $0.missingCount } }
 
+    /// How many paths have changed or gone and are still to be reported.
+    package var pendingCount: Int { debouncer.withLock { $0.count } }
+
     /// Those paths.
     package var missingPaths: Set<TaskPath> { debouncer.withLock { $0.missingPaths } }
 

@@ -164,7 +164,7 @@ extension TaskSync {
     /// change is in its file, what has gone from the directory counts as deleted, and no transfer is
     /// in flight.
     package func isSettled() async throws -> Bool {
-        guard isSynced, changes.hasToldRemovals else { return false }
+        guard isSynced, changes.hasToldRemovals, !isReviewingReverts else { return false }
         guard try await pendingExports() == 0, retries.isEmpty, retriedLists.isEmpty else { return false }
         return transfers.isSettled
     }

@@ -102,6 +102,7 @@ extension TaskSync {
             noteParked(item)
             // A held delete stands until somebody decides, or somebody edits.
             if held[item.task] != nil, try await !cancelHold(item) { continue }
+            if reverted[item.task] != nil, facts.claim != nil { continue }
             do {
                 let list = facts.entry?.list
                 // A task that goes to the trash needs no directory: perhaps that went with it.

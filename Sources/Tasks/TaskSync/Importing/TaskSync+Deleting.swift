@@ -174,13 +174,19 @@ extension TaskSync {
 
     // MARK: Held deletes
 
-    package var heldDeletes: [(entry: TaskCatalog.Entry, since: Int64)] {
-        held.compactMap { task, since in catalog[task].map { ($0, since) } }.sorted { $0.entry.title < $1.entry.title }
+    /// Deletes, and files that went back to older versions, that wait for approval; by title.
+    package var heldDeletes: [(entry: TaskCatalog.Entry, since: Int64, isRevert: Bool)] {
+        let deletes = held.compactMap { task, since in catalog[task].map { ($0, since, false) } }
+        let reverts = (isReviewingReverts ? [:] : reverted).compactMap { task, since in
+            index.path(of: task) == nil ? nil : catalog[task].map { ($0, since, true) }
+        }
+        return (deletes + reverts).sorted { $0.0.title < $1.0.title }
     }
 
-    /// Sends held deletes.
+    /// Sends held deletes and reverts.
     package func approveDeletes(_ tasks: [String]) async throws {
         try await exclusively {
+            try await sendReverts(tasks.filter { reverted[$0] != nil })
             let approved = tasks.filter { held[$0] != nil }
             try await delete(approved)
             if held.isEmpty { deleteGuard.settle() }
@@ -188,9 +194,10 @@ extension TaskSync {
         }
     }
 
-    /// Brings the files of held deletes back.
+    /// Brings the files of held deletes back, and those of held reverts to what their tasks are.
     package func restoreDeletes(_ tasks: [String]) async throws {
         try await exclusively {
+            try await undoReverts(tasks.filter { reverted[$0] != nil })
             let restored = tasks.filter { held[$0] != nil }
             try await trashRenamedAttachments(of: restored)
             try await client.transaction { transaction in

@@ -115,7 +115,12 @@ extension TaskSync {
     ///
     /// - Parameter settled: what they were when they had settled. One that is empty now, and was not, is waited for: editors truncate
     ///   before they write.
-    func importFiles(_ paths: [TaskPath], settled: [TaskPath: FileStamp] = [:], isScan: Bool = false) async throws {
+    /// - Parameter following: how many further files a scan has found that are to be read.
+    /// - Parameter sendsReverts: whether older versions are edits, however many they are.
+    func importFiles(
+        _ paths: [TaskPath], settled: [TaskPath: FileStamp] = [:], isScan: Bool = false, following: Int = 0,
+        sendsReverts: Bool = false
+    ) async throws {
         if !unfinishedMoves.isEmpty { try await finishMoves() }
         var imported: [ImportedFile] = []
         var seen = Set<TaskPath>()
@@ -133,6 +138,9 @@ extension TaskSync {
             }
             guard let vacated, seen.insert(vacated).inserted else { continue }
             if let file = try await read(vacated, settled: nil, claimed: imported, &replaced) { imported.append(file) }
+        }
+        if !sendsReverts {
+            imported = try await withoutHeldReverts(imported, following: following + changes.pendingCount)
         }
         guard !imported.isEmpty else { return }
         if isScan { changes.noteRead(imported.map(\.path)) }
@@ -357,9 +365,11 @@ extension TaskSync {
             try await client.reading({ try SyncTables($0).file(entry.task)?.bytes }) == content.bytes
         {
             problems[path.string] = nil
+            try await forgetReverts([entry.task])
             if entry.stamp != content.stamp { try await restamp(entry.task, path, content.stamp) }
             return nil
         }
+        if try await isHeldRevert(path, content) { return nil }
         // Another file has come there since: the known one may have been renamed a moment ago, and that is told first.
         if let settled, !settled.isFile(of: content.stamp), index[path]?.stamp.isFile(of: content.stamp) == false {
             changes.noteFound(path)

@@ -64,7 +64,7 @@ extension TaskSync {
         defer { missingInScan = [] }
         for start in stride(from: 0, to: changed.count, by: Self.batchSize) {
             let batch = changed[start..<min(start + Self.batchSize, changed.count)]
-            try await importFiles(Array(batch), isScan: true)
+            try await importFiles(Array(batch), isScan: true, following: changed.count - batch.endIndex)
         }
         await noteMovedAttachments()
         let gone = missingInScan.filter { index[$0] != nil }

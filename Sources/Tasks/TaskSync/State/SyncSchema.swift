@@ -65,6 +65,14 @@ enum SyncSchema {
                 UPDATE \(table) SET sum=row_sum(\(columns));
                 """
             }.joined(separator: "\n")),
+        SQLiteMigration(
+            "former versions of files",
+            sql: """
+                -- hash: `row_sum` of what the file said before; size: how many bytes that had.
+                CREATE TABLE sync_version(
+                    id INTEGER PRIMARY KEY, task TEXT NOT NULL, size INTEGER NOT NULL, hash INTEGER NOT NULL) STRICT;
+                CREATE INDEX sync_version_task ON sync_version(task, id);
+                """),
     ]
 }
 

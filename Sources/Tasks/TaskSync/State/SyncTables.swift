@@ -79,6 +79,7 @@ struct SyncTables {
     }
 
     func put(_ row: FileRow) throws {
+        try noteVersion(of: row.task, before: row.bytes)
         // A path that another task had is that task's no longer.
         try database.execute(
             "DELETE FROM sync_file WHERE path = ? AND task <> ?", [.text(row.path.string), .text(row.task)])
@@ -109,6 +110,7 @@ struct SyncTables {
 
     func removeFile(_ task: String) throws {
         try database.execute("DELETE FROM sync_file WHERE task = ?", [.text(task)])
+        try database.execute("DELETE FROM sync_version WHERE task = ?", [.text(task)])
     }
 
     // MARK: Lists

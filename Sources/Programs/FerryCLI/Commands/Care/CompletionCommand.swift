@@ -117,7 +117,7 @@ extension FerryTool {
 
             5 offline, paused, or timed out
 
-            6 attention needed: a conflict, a held delete, a rejected change, a paused transfer or a problem
+            6 attention needed: a conflict, a held delete or revert, a rejected change, a paused transfer or a problem
 
             7 sign-in needed
 

@@ -64,7 +64,8 @@ extension ControlEvent {
                 "conflict  \(conflict.title.printable)  \(conflict.label.printable): \(conflict.explanation.printable)"
         case .delete:
             guard let held = try? HeldDelete(json: data) else { return nil }
-            return "held      \(held.title.printable)  its delete waits: ferry deletes"
+            let what = held.isRevert ? "its older version" : "its delete"
+            return "held      \(held.title.printable)  \(what) waits: ferry deletes"
         case .invitation:
             guard let invitation = try? InvitationSummary(json: data), !invitation.isSent else { return nil }
             return "invited   \(invitation.list.printable)  from \(invitation.from.printable): ferry invitations"

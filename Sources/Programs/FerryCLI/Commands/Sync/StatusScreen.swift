@@ -51,6 +51,9 @@ struct StatusScreen {
         if status.heldDeletes > 0 {
             rows.append(("held", "\(Count(status.heldDeletes, "delete waits", "deletes wait")): ferry deletes"))
         }
+        if status.heldReverts > 0 {
+            rows.append(("held", "\(Count(status.heldReverts, "file")) went back to an older version: ferry deletes"))
+        }
         if status.invitations > 0 { rows.append(("invitations", "\(status.invitations) to answer: ferry invitations")) }
         if status.sentInvitations > 0 {
             rows.append(("invited", "\(Count(status.sentInvitations, "invitation", "invitations")) not answered yet"))

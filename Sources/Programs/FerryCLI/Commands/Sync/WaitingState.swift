@@ -33,6 +33,9 @@ struct WaitingState {
             "mend the task as the problem's line says; 'ferry doctor' names each"),
         WaitingState(
             "deletes are held for review", says: "held", .attention, "ferry deletes approve, or ferry deletes restore"),
+        WaitingState(
+            "files that went back to older versions are held for review", says: "older version", .attention,
+            "ferry deletes approve, or ferry deletes restore"),
         WaitingState("a merge displaced values", says: "conflicts", .attention, "ferry conflicts"),
         WaitingState("transfers are paused", says: " paused", .attention, "ferry transfers resume --all"),
         WaitingState("transfers failed", says: " failed", .attention, "ferry transfers resume --all"),
