@@ -71,6 +71,45 @@ def test_a_link_in_the_place_of_a_list_is_reported_before_anything_comes(machine
           laptop.status)
 
 
+def test_a_note_that_two_machines_create_apart_is_one_task(server, machines):
+    laptop, desk = machines
+    laptop.write("Other.md", "seen\n")
+    agree(laptop, desk)
+    server.stop()
+    for machine in machines:
+        until(lambda: machine.status()["state"] == "offline", machine.status)
+    laptop.write("Daily/Day.md", "# Day\n")
+    laptop.write("Daily/Day.files/a.txt", "of the laptop")
+    desk.write("Daily/Day.md", "# Day\n\n- milk\n")
+    desk.write("Daily/Day.files/b.txt", "of the desk")
+    for machine in machines:
+        until(lambda: "Day" in machine.list(), machine.list)
+    server.start()
+    for machine in machines:
+        until(lambda: machine.status()["state"] == "running", machine.status)
+        until(lambda: machine.read("Daily/Day.md") == "# Day\n\n- milk\n", machine.files)
+        until(lambda: machine.read("Daily/Day.files/a.txt") == "of the laptop", machine.files)
+        until(lambda: machine.read("Daily/Day.files/b.txt") == "of the desk", machine.files)
+    agree(laptop, desk)
+    assert sorted(laptop.list()) == ["Day", "Other"] and laptop.status()["trashed"] == 0
+    assert sorted(path.name for path in (laptop.tasks / "Daily").iterdir()) == ["Day.files", "Day.md"]
+    assert laptop.status()["conflicts"] == 0
+
+
+def test_a_file_that_is_written_again_after_a_restart_is_the_same_task(machines):
+    laptop, desk = machines
+    task = with_plan(laptop, desk)
+    (laptop.tasks / "Plan.md").unlink()
+    until(lambda: desk.read("Plan.md") is None, desk.files)
+    laptop.stop()
+    laptop.start()
+    laptop.write("Plan.md", "another plan\n")
+    for machine in machines:
+        until(lambda: machine.read("Plan.files/a.txt") == "an attachment", machine.files)
+    agree(laptop, desk)
+    assert desk.list()["Plan"]["id"] == task
+
+
 def test_an_edit_in_place_is_one_of_all_hard_links(machines):
     laptop, desk = machines
     laptop.write("One.md", "first line\n")

@@ -88,6 +88,11 @@ package actor TaskSync {
     package internal(set) var catalog = TaskCatalog()
     /// By task, those that were made of new files here a short while ago.
     var newborns: [String: Newborn] = [:]
+    /// Tasks that were made of new files here, and that another machine may have made at the same time; see `join`.
+    var created: [String: CreatedTask] = [:]
+    var lastForgetting: Duration?
+    /// Files of names that tasks are to get, which are still to be read, and since when.
+    var unreadFiles: [TaskPath: Duration] = [:]
     /// By path, files that were deleted here a short while ago.
     var deletedFiles: [TaskPath: DeletedFile] = [:]
     /// What each task's file is to be called.
@@ -312,7 +317,7 @@ package actor TaskSync {
                 try tables.state("pinned") ?? "", try tables.state("synced") != nil, try tables.state("progress") ?? "",
                 try tables.announced(), try tables.left(), try tables.state("bound-anew") != nil,
                 try tables.state("unreadable") ?? "", try tables.state("declined") ?? "", try tables.state("boot"),
-                try tables.reverted()
+                try tables.created(), try tables.reverted()
             )
         }
         index = FileIndex(tables.0.map { ($0.path, FileIndex.Entry(task: $0.task, stamp: $0.stamp)) })
@@ -334,11 +339,13 @@ package actor TaskSync {
         isBoundAnew = tables.13
         unreadable = Self.unreadable(saved: tables.14)
         declined = Self.declined(saved: tables.15)
-        reverted = tables.17
+        created = tables.17
+        reverted = tables.18
         if let boot = configuration.bootID, tables.16 == boot {
             isBootNoted = true
             unexplored = []
         }
+        try await loadRecentFiles()
         try await loadHosts()
         try await loadCatalog()
         try await forgetLeftOfPurged()

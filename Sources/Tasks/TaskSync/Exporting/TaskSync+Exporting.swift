@@ -26,6 +26,7 @@ extension TaskSync {
             try await acknowledge(through: last.sequence)
         }
         try await exportRetries()
+        try await forgetCreated()
     }
 
     /// Files wait while syncing is paused; what lists and look-ups show does not.
@@ -112,6 +113,13 @@ extension TaskSync {
                 else {
                     retries.insert(item.task)
                     continue
+                }
+                if item.row == nil, isLiving {
+                    if try await join(item.view, in: directory) { continue }
+                    if try awaitsUnreadFile(of: item.task, in: directory) {
+                        retries.insert(item.task)
+                        continue
+                    }
                 }
                 if let other = try await makeWay(for: item, in: directory, reserved) { moved.insert(other) }
                 let plan = try FileExport.plan(

@@ -1,5 +1,6 @@
 import DocumentClient
 import DocumentModel
+import SQLite
 import SystemIO
 import SystemService
 import TaskFolder
@@ -39,10 +40,15 @@ extension TaskSync {
         for task in tasks { newborns[task] = Newborn(time: now) }
     }
 
+    /// Whether a task was made of a new file a moment ago.
+    func isYoung(_ task: String) -> Bool {
+        newborns[task].map { environment.now() < $0.time + Self.newbornTime } ?? false
+    }
+
     /// Whether a task was made of a new file a moment ago and has nothing beside it, so that its
     /// file can be another task's.
     func isNewborn(_ task: String) -> Bool {
-        guard let newborn = newborns[task], environment.now() < newborn.time + Self.newbornTime,
+        guard isYoung(task),
             attachments.rows(of: task).isEmpty, held[task] == nil
         else { return false }
         guard let directory = try? index.path(of: task)?.attachmentsDirectory() else { return true }
@@ -68,11 +74,13 @@ extension TaskSync {
             if try transaction.document(name).exists { try transaction.append(.delete(name)) }
             try tables.removeFile(task)
             try tables.removeAttachments(of: task)
+            try tables.setCreated(task, nil)
             return try transaction.document(name)
         }
         index.remove(task: task)
         attachments.removeAll(of: task)
         newborns[task] = nil
+        created[task] = nil
         retries.remove(task)
         learn(TaskFacts(view))
         logger.info("a new file belongs to a task that exists already", ["new": "\(task)"])
@@ -124,6 +132,7 @@ extension TaskSync {
     /// Remembers the files of tasks that are about to be deleted because they are gone.
     func noteDeleted(_ tasks: [String]) async throws {
         let now = environment.now()
+        let over = deletedFiles.values.filter { $0.time + Self.returnTime <= now }.map(\.row.task)
         deletedFiles = deletedFiles.filter { $0.value.time + Self.returnTime > now }
         // Nobody makes so many again by hand, and what all of them said is in memory.
         let rows = try await client.reading { [tasks = tasks.prefix(Self.returnLimit)] transaction in
@@ -133,6 +142,43 @@ extension TaskSync {
             row.path = index.path(of: row.task) ?? row.path
             let attached = Array(attachments.rows(of: row.task).values)
             deletedFiles[row.path] = DeletedFile(row: row, attachments: attached, time: now)
+        }
+        let (known, time) = (deletedFiles, configuration.wallClock())
+        try await client.transaction { transaction in
+            let tables = SyncTables(transaction)
+            for task in over { try tables.setDeleted(task, nil) }
+            for (path, file) in known where file.time == now {
+                try tables.setDeleted(file.row.task, SyncTables.Deleted(path: path, list: file.row.list, time: time))
+            }
+        }
+    }
+
+    /// Takes up, after a restart, what `noteDeleted` and `noteNewborn` knew.
+    func loadRecentFiles() async throws {
+        let (now, time) = (environment.now(), configuration.wallClock())
+        @Sendable func age(since start: Int64) -> Duration? {
+            let (age, overflow) = time.subtractingReportingOverflow(start)
+            return overflow || age < 0 || age > Self.returnTime.components.seconds ? nil : .seconds(age)
+        }
+        let deleted = try await client.transaction { transaction -> [(DeletedFile, TaskPath)] in
+            let tables = SyncTables(transaction)
+            return try tables.deleted().compactMap { task, entry in
+                guard let age = age(since: entry.time) else {
+                    try tables.setDeleted(task, nil)
+                    return nil
+                }
+                let fields = try transaction.task(task).fields(pendingTimes: .previous)
+                let item = TaskItem(withoutAttachments: fields)
+                let file = try? TaskLayout.file(for: item, fields, named: entry.path.name, instead: nil)
+                guard let file else { return nil }
+                let row = FileRow(
+                    task: task, path: entry.path, list: entry.list, stamp: FileStamp.none, bytes: file.bytes)
+                return (DeletedFile(row: row, attachments: [], time: now - age), entry.path)
+            }
+        }
+        for (file, path) in deleted { deletedFiles[path] = file }
+        for (task, made) in created {
+            if let age = age(since: made.time), age < Self.newbornTime { newborns[task] = Newborn(time: now - age) }
         }
     }
 
@@ -146,5 +192,35 @@ extension TaskSync {
             return view.exists && TaskFacts(view).claim == nil
         }
         return isTrashed ? deleted : nil
+    }
+}
+
+extension SyncTables {
+    private static let deleted = "deleted-file "
+
+    /// Where the file of a task was that was deleted a short while ago, and when by the local clock.
+    struct Deleted {
+        let path: TaskPath
+        let list: String?
+        let time: Int64
+    }
+
+    func deleted() throws -> [String: Deleted] {
+        var found: [String: Deleted] = [:]
+        try database.query("SELECT key, value FROM sync_state WHERE key GLOB ?", [.text(Self.deleted + "*")]) { row in
+            let lines = row.text(1).split(separator: "\n", omittingEmptySubsequences: false)
+            guard lines.count == 3, let time = Int64(lines[0]), let path = try? TaskPath(String(lines[2])) else {
+                return
+            }
+            found[String(row.text(0).dropFirst(Self.deleted.count))] = Deleted(
+                path: path, list: lines[1].isEmpty ? nil : String(lines[1]), time: time)
+        }
+        return found
+    }
+
+    func setDeleted(_ task: String, _ file: Deleted?) throws {
+        let key = Self.deleted + task
+        guard let file else { return try removeState(key) }
+        try setState(key, "\(file.time)\n\(file.list ?? "")\n\(file.path.string)")
     }
 }

@@ -19,6 +19,8 @@ extension TaskSync {
         var attachmentSource: TaskPath?
         /// What the task's file was before it was deleted, if this one continues it.
         var deleted: DeletedFile?
+        /// The version from which the file and a task that has had no file here continue, if it is that task's.
+        var joined: FileRow?
     }
 
     /// Takes over a batch of settled changes.
@@ -164,11 +166,12 @@ extension TaskSync {
         let (files, directories, userID, hosts) = (imported, listIDs, configuration.userID, hosts)
         let (environment, remembered, unfinished) = (environment, rememberedRetries, unfinishedWrites)
         let time = configuration.wallClock()
-        let (rows, madeLists, retries) = try await client.transaction { transaction in
+        let new = imported.filter(\.isNew).map(\.task)
+        let (rows, madeLists, retries, made) = try await client.transaction { transaction in
             let tables = SyncTables(transaction)
             // Before any of them gets a name that was another one's.
             let shadows = try files.map { file in
-                var row = try tables.file(file.task) ?? file.deleted?.row
+                var row = try tables.file(file.task) ?? file.deleted?.row ?? file.joined
                 // What the last run put there is no edit of its user's, whatever somebody has edited since.
                 if let put = unfinished[file.task], let old = row?.bytes, Self.has(file.file.bytes, put, over: old) {
                     row?.bytes = put
@@ -196,7 +199,10 @@ extension TaskSync {
             let behind = try rows.filter {
                 try !$0.isAppended && FileExport.isBehind($0.row, transaction.task($0.row.task))
             }
-            return (rows, made, try tables.addRetries(behind.map(\.row.task), to: remembered))
+            return (
+                rows, made, try tables.addRetries(behind.map(\.row.task), to: remembered),
+                try Self.noteCreated(new, at: time, transaction)
+            )
         }
         rememberedRetries = retries
         for list in madeLists { learn(list: list) }
@@ -218,7 +224,8 @@ extension TaskSync {
         for row in rows.map(\.row) {
             for path in index.otherPaths(of: row.stamp, than: row.path) { changes.noteFound(path) }
         }
-        noteNewborn(imported.filter(\.isNew).map(\.task))
+        noteNewborn(new)
+        for task in new { created[task] = made }
         try await reviewAttachments(of: back)
         // A name that one of them has left may be another one's by right.
         if imported.contains(where: { $0.source != nil }) { self.retries.formUnion(misnamed) }
@@ -407,6 +414,8 @@ extension TaskSync {
             (task, isNew) = (deleted.row.task, false)
             deletedFiles[path] = nil
         }
+        let joined = isNew ? try await unwrittenTask(path, file, claimed: claimed) : nil
+        if let joined { (task, isNew) = (joined.task, false) }
         if let problem = try await limitProblem(of: file, at: path, task) {
             note(problem, for: path.string)
             return nil
@@ -429,7 +438,7 @@ extension TaskSync {
         }
         return ImportedFile(
             path: path, stamp: stamp, file: file, task: task, isNew: isNew, source: old ?? origin,
-            attachmentSource: old, deleted: deleted)
+            attachmentSource: old, deleted: deleted, joined: joined?.row)
     }
 
     /// The limit of documents that a task's file would break; `nil` if it keeps them all. The

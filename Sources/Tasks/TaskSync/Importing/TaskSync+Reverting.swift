@@ -14,7 +14,7 @@ extension TaskSync {
     /// - Parameter following: The number of further files that are still to be read.
     /// - Returns: The files that are not held.
     func withoutHeldReverts(_ files: [ImportedFile], following: Int) async throws -> [ImportedFile] {
-        let known = files.filter { !$0.isNew && $0.source == nil && $0.deleted == nil }
+        let known = files.filter { !$0.isNew && $0.source == nil && $0.deleted == nil && $0.joined == nil }
         let older = Set(try await reverts(among: known.map { ($0.task, $0.file.bytes) }))
         guard !older.isEmpty else { return files }
         let (tasks, others) = (older.sorted(), reverted.keys.count { !older.contains($0) })

@@ -1,0 +1,177 @@
+import DocumentClient
+import DocumentModel
+import SQLite
+import SystemIO
+import SystemService
+import TaskFolder
+import TaskModel
+
+/// A task that was made of a new file here.
+struct CreatedTask: Sendable {
+    /// The remote's time up to which this machine knew everything then.
+    let knownTime: Timestamp
+    /// When that was, in seconds of the local clock.
+    let time: Int64
+}
+
+/// Files that two machines made apart under one name, and that are one task; see `ConcurrentCreation`.
+extension TaskSync {
+    /// How long a task waits for a file of its name that is still to be read.
+    private static let unreadTime: Duration = .seconds(10)
+
+    // MARK: Tasks that were created here
+
+    /// Keeps what this machine knew when it made tasks of new files.
+    static func noteCreated(
+        _ tasks: [String], at time: Int64, _ transaction: ReplicaTransaction
+    ) throws -> CreatedTask {
+        let created = CreatedTask(knownTime: try transaction.remoteTime ?? .distantPast, time: time)
+        let tables = SyncTables(transaction)
+        for task in tasks { try tables.setCreated(task, created) }
+        return created
+    }
+
+    /// Forgets the tasks that no other machine can have made at the same time any more: the remote
+    /// has reported everything up to their creation, and all of that has been looked at.
+    func forgetCreated() async throws {
+        guard !created.isEmpty, lastForgetting.map({ $0 + .seconds(1) < environment.now() }) ?? true else { return }
+        lastForgetting = environment.now()
+        let tasks = created.keys.filter { catalog[$0]?.isPending != true && !isYoung($0) }
+        guard !tasks.isEmpty else { return }
+        let settled = try await client.transaction(waitingForDisk: false) { transaction in
+            let time = try transaction.remoteTime ?? .distantPast
+            let settled = try tasks.filter { task in
+                let view = try transaction.task(task)
+                return !view.exists || view.createTime.map { $0 <= time } == true
+            }
+            for task in settled { try SyncTables(transaction).setCreated(task, nil) }
+            return settled
+        }
+        for task in settled { created[task] = nil }
+    }
+
+    /// Lets the task that was made here of a file join one that is about to get a file of that name.
+    ///
+    /// - Returns: Whether the file is that of `other` now.
+    func join(_ other: DocumentSnapshot, in directory: TaskPath) async throws -> Bool {
+        let task = other.name.id
+        guard !created.isEmpty, let path = try rightPath(of: task, in: directory), let entry = index[path],
+            let knownTime = created[entry.task]?.knownTime, held[entry.task] == nil, unfilled[entry.task] == nil,
+            isPrivate(catalog[task]?.list)
+        else { return false }
+        let (userID, time, made) = (configuration.userID, configuration.wallClock(), entry.task)
+        let joined: FileRow? = try await client.transaction { transaction in
+            let tables = SyncTables(transaction)
+            guard var row = try tables.file(made), row.path == path else { return nil }
+            let local = ConcurrentCreation.Local(
+                view: try transaction.task(made), bytes: row.bytes, knownTime: knownTime)
+            guard
+                let common = ConcurrentCreation.commonVersion(
+                    local, other, named: path.name, userID: userID, replica: transaction.replicaID)
+            else { return nil }
+            if common != row.bytes {
+                let before = TaskItem(fields: other.fields(pendingTimes: .previous))
+                let after = TaskItem(fields: local.view.fields(pendingTimes: .previous))
+                try UndoSteps(transaction).add([UndoStep(.save, task, before: before, after: after)], at: time)
+            }
+            try transaction.append(.delete(local.view.name))
+            try tables.removeFile(made)
+            try tables.removeAttachments(of: made)
+            try tables.setCreated(made, nil)
+            row.task = task
+            row.bytes = common
+            row.stamp = FileStamp(unknownContentOf: row.stamp)
+            try tables.put(row)
+            return row
+        }
+        guard let joined else { return false }
+        await endPointless(transfers.current(of: made))
+        forgetJoined(made)
+        index.set(path, FileIndex.Entry(task: task, stamp: joined.stamp))
+        _ = try? folder.setIdentifier(path, to: task, of: entry.stamp)
+        if let files = try? path.attachmentsDirectory(), (try? folder.hasDirectory(files)) == true {
+            movedAttachmentDirectories.insert(files)
+        }
+        logger.info("one file was made here and elsewhere: its task joins the first one", ["joined": "\(made)"])
+        try await importFiles([path])
+        retries.insert(task)
+        return true
+    }
+
+    private func forgetJoined(_ task: String) {
+        index.remove(task: task)
+        attachments.removeAll(of: task)
+        created[task] = nil
+        newborns[task] = nil
+        retries.remove(task)
+        catalog.remove(task: task)
+        retries.formUnion(names.set(task, nil).filter { index.path(of: $0) != nil })
+    }
+
+    /// Whether nobody else may use a list.
+    private func isPrivate(_ list: String?) -> Bool {
+        list.map { hosts[$0] == nil && catalog.sharing[$0] == nil } ?? true
+    }
+
+    // MARK: Files that are new
+
+    /// The task that wants the name of a new file, has no file here yet, and says what the file
+    /// says: another machine made it, and it came before the file was read.
+    func unwrittenTask(
+        _ path: TaskPath, _ file: TaskFile, claimed: [ImportedFile]
+    ) async throws -> (task: String, row: FileRow)? {
+        let list = path.parent.isRoot ? nil : lists.id(path.parent)
+        guard path.parent.isRoot || list != nil, let task = names.owner(of: path.name, in: list ?? ""),
+            index.path(of: task) == nil, held[task] == nil, isPrivate(list),
+            !claimed.contains(where: { $0.task == task })
+        else { return nil }
+        let userID = configuration.userID
+        let common: [UInt8]? = try await client.reading { transaction in
+            let view = try transaction.task(task)
+            let fields = view.fields(pendingTimes: .previous)
+            guard view.exists, try SyncTables(transaction).file(task) == nil,
+                fields["userId"]?.stringValue == userID,
+                fields[TaskOrigin.creator]?.stringValue != transaction.replicaID
+            else { return nil }
+            return ConcurrentCreation.commonVersion(file.bytes, fields, named: path.name)
+        }
+        return common.map { (task, FileRow(task: task, path: path, list: list, stamp: .none, bytes: $0)) }
+    }
+
+    /// Whether a task that is to get a file waits until one of that name has been read, which may
+    /// be its own.
+    func awaitsUnreadFile(of task: String, in directory: TaskPath) throws -> Bool {
+        guard index.path(of: task) == nil, let path = try rightPath(of: task, in: directory), index[path] == nil,
+            problems[path.string] == nil, let stamp = (try? folder.stamp(path)) ?? nil, stamp.size >= 0,
+            (try? folder.identifier(path)) ?? nil == nil
+        else { return false }
+        let now = environment.now()
+        unreadFiles = unreadFiles.filter { $0.value + Self.unreadTime > now || $0.key == path }
+        let since = unreadFiles[path, default: now]
+        unreadFiles[path] = since
+        guard since + Self.unreadTime > now else { return false }
+        changes.noteFound(path)
+        return true
+    }
+}
+
+extension SyncTables {
+    private static let created = "created "
+
+    func created() throws -> [String: CreatedTask] {
+        var found: [String: CreatedTask] = [:]
+        try database.query("SELECT key, value FROM sync_state WHERE key GLOB ?", [.text(Self.created + "*")]) { row in
+            let times = row.text(1).split(separator: " ").map { Int64($0) }
+            guard times.count == 2, let known = times[0], let time = times[1] else { return }
+            found[String(row.text(0).dropFirst(Self.created.count))] = CreatedTask(
+                knownTime: Timestamp(microseconds: known), time: time)
+        }
+        return found
+    }
+
+    func setCreated(_ task: String, _ created: CreatedTask?) throws {
+        let key = Self.created + task
+        guard let created else { return try removeState(key) }
+        try setState(key, "\(created.knownTime.microseconds) \(created.time)")
+    }
+}
