@@ -50,7 +50,7 @@ def test_discovery_names_every_endpoint(server):
 
 
 def test_discovery_uses_the_name_that_the_client_used(root):
-    server = Server(root)
+    server = Server(root, "--insecure")
     server.documents, server.url = "0.0.0.0:0", "http://0.0.0.0:0"
     server.start()
     port, documents = server.url.rsplit(":", 1)[1], server.documents.rsplit(":", 1)[1]

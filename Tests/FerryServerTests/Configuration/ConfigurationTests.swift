@@ -38,9 +38,11 @@ struct ConfigurationTests {
 
     @Test(
         arguments: [
-            ([], .open), (["--http", "0.0.0.0:1"], .invite), (["--documents", "10.0.0.1:1"], .invite),
+            ([], .open), (["--insecure", "--http", "0.0.0.0:1"], .invite),
+            (["--insecure", "--documents", "10.0.0.1:1"], .invite),
             (["--url", "https://tasks.example.org"], .invite), (["--url", "http://127.0.0.1:80"], .open),
-            (["--emulator"], .open), (["--http", "0.0.0.0:1", "--sign-up", "open"], .open),
+            (["--emulator"], .open),
+            (["--insecure", "--http", "0.0.0.0:1", "--sign-up", "open"], .open),
             (["--sign-up", "closed"], .closed),
         ] as [([String], SignUpPolicy)])
     func `accounts are made by invitation where others can reach the server`(
@@ -50,6 +52,23 @@ struct ConfigurationTests {
             throw ServerError(.failed, "not a command to run")
         }
         #expect(try ConfigurationReader(arguments).configuration().signUp == policy)
+    }
+
+    @Test(arguments: ["http", "documents"])
+    func `other machines are not served without TLS unless it is said`(name: String) throws {
+        #expect(throws: ServerError.self) { try read("--\(name)", "0.0.0.0:1") }
+        #expect(try read("--\(name)", "0.0.0.0:1", "--insecure").allowsPlaintext)
+        #expect(try !read("--\(name)", "0.0.0.0:1", "--tls-cert", "c", "--tls-key", "k").allowsPlaintext)
+        #expect(try message([], file: "data: /d\n\(name): 0.0.0.0:1\n").contains("without TLS"))
+        #expect(try message([], file: "data: /d\n\(name): 0.0.0.0:1\ninsecure: true\n") == "accepted")
+    }
+
+    @Test func `what a reload cannot apply is named`() throws {
+        let old = try read("--project", "one", "--quota-documents", "7")
+        #expect(try read("--project", "one", "--quota-documents", "7").names(differingFrom: old).isEmpty)
+        #expect(
+            try read("--project", "two", "--http", "127.0.0.1:9", "--log-level", "debug").names(differingFrom: old)
+                == ["http", "project", "quota-objects, quota-documents or quota-requests", "log-level"])
     }
 
     @Test func `quotas are set for all accounts`() throws {

@@ -22,6 +22,14 @@ struct Console: Sendable {
         return String(decoding: bytes, as: UTF8.self)
     }
 
+    /// Asks for a line on the terminal. nil: it is empty, or there is no terminal.
+    func ask(_ question: String) -> String? {
+        guard isatty(STDIN_FILENO) == 1 else { return nil }
+        write(question, to: STDERR_FILENO)
+        let line = readLineOfInput().trimmingPrefix { $0 == " " }
+        return line.isEmpty ? nil : String(line)
+    }
+
     /// Asks a question on the terminal. nil: there is no terminal.
     func confirm(_ question: String) -> Bool? {
         guard isatty(STDIN_FILENO) == 1 else { return nil }

@@ -8,8 +8,8 @@ extension Command {
     static let run: Command = Command(
         "run", summary: "serves until it is told to stop",
         discussion: """
-            When it is ready it prints one line, 'ready URL documents HOST:PORT', and tells systemd. SIGTERM and SIGINT stop it in
-            good order within 5 seconds.
+            When it is ready it prints one line, 'ready URL documents HOST:PORT', and tells systemd. The URL is the one for 'ferry
+            setup' and 'ferry login' on each machine. SIGTERM and SIGINT stop it in good order within 5 seconds.
             """,
         options: ConfigurationReader.options,
         action: { arguments in
@@ -67,13 +67,13 @@ private struct ServerRun {
                 try await reload(server)
             })
         let endpoints = server.endpoints
-        let place = "\(endpoints.url) documents \(endpoints.published?.documents.address ?? endpoints.documents)"
+        let place = "\(endpoints.loginURL) documents \(endpoints.published?.documents.address ?? endpoints.documents)"
         Console().print("ready \(place)")
         supervisor.ready(status: "Serving \(place)")
         logger.notice(
             "ready",
             [
-                "url": endpoints.url, "http": "\(endpoints.http)", "documents": "\(endpoints.documents)",
+                "url": endpoints.loginURL, "http": "\(endpoints.http)", "documents": "\(endpoints.documents)",
                 "data": configuration.data,
             ])
         if configuration.published != nil, configuration.trustedProxies.networks.isEmpty {
@@ -92,11 +92,18 @@ private struct ServerRun {
         var new = try ConfigurationReader(arguments).configuration()
         level.value = new.logLevel
         new.logLevel = configuration.logLevel
-        if new == configuration {
-            logger.notice("reloaded accounts, keys and configuration")
-        } else {
-            logger.warning("the configuration has changed in more than log-level; restart the server to apply it")
+        var changed = new.names(differingFrom: configuration)
+        // A renewed certificate has the same path.
+        if let tls = new.tls, tls == configuration.tls, try Certificate(tls) != server.certificate {
+            changed.append("the certificate in \(tls.certificate)")
         }
+        guard changed.isEmpty else {
+            logger.warning(
+                "reloaded accounts, keys and log-level; a restart of the server is needed for the rest",
+                ["changed": changed.joined(separator: ", ")])
+            return
+        }
+        logger.notice("reloaded accounts, keys and configuration")
     }
 }
 

@@ -36,6 +36,8 @@ struct ConfigurationReader {
             summary: "who may make an account: open, invite or closed (default invite; open where only this machine "
                 + "can reach the server)", completion: .words(SignUpPolicy.allCases.map(\.rawValue))),
         quotaOptions[0], quotaOptions[1], quotaOptions[2],
+        Option(
+            "insecure", summary: "serve other machines without TLS, where the network itself is private or encrypted"),
         Option("emulator", summary: "behave as Google's emulator does; on loopback only"),
         Option(
             "objects-grace", value: "DAYS",
@@ -60,11 +62,19 @@ struct ConfigurationReader {
     /// The keys of the file: the options without those of one start.
     private static let keys = options.map(\.name).filter { $0 != "config" && $0 != "accept-clock" }
 
-    /// Reads the file that `--config` names.
+    /// The configuration file of the system's server, which `ferry-server setup` writes.
+    static let systemFile = "/etc/ferry-server.yaml"
+
+    /// Reads the file that `--config` names, else that of the system's server if the command concerns it: systemd has
+    /// set STATE_DIRECTORY, or root names no other data directory.
+    ///
     /// - Throws: `ServerError` with `.configuration`.
     init(_ flags: ParsedArguments) throws {
         self.flags = flags
-        path = flags.value("config")
+        let concernsSystem = ProcessEnvironment["STATE_DIRECTORY"] != nil || getuid() == 0 && !flags.has("data")
+        path =
+            flags.value("config")
+            ?? (concernsSystem && FileSystem.exists(Self.systemFile) ? Self.systemFile : nil)
         guard let path else {
             file = nil
             return
@@ -97,6 +107,7 @@ struct ConfigurationReader {
         configuration.trustedProxies = try trustedProxies()
         configuration.project = try project() ?? configuration.project
         configuration.isEmulator = try flag("emulator")
+        configuration.allowsPlaintext = try flag("insecure")
         configuration.acceptsClock = flags.has("accept-clock")
         configuration.objects = try foreignBucket()
         configuration.objectsKeys = try value("objects-keys")
@@ -134,6 +145,14 @@ struct ConfigurationReader {
         }
         guard !configuration.isEmulator || configuration.published == nil else {
             throw invalid("emulator", "lets everybody in, so no proxy may lead to it. Leave out url, or this")
+        }
+        for (name, address) in [("http", configuration.http), ("documents", configuration.documents)]
+        where configuration.tls == nil && !address.isLoopback && !configuration.allowsPlaintext {
+            throw invalid(
+                name,
+                "would serve other machines without TLS on \(address): passwords could be read on the way. Name a certificate with "
+                    + "tls-cert and tls-key, or listen on loopback behind a proxy and name that with url; insecure allows it"
+            )
         }
         let ports = [configuration.documents, configuration.http]
         guard ports[0] != ports[1] || ports[0].port == 0 else {

@@ -34,6 +34,20 @@ final class DataDirectory: Sendable {
         try FileSystem.makeDirectories(accounts, mode: 0o700)
     }
 
+    /// Writes where the server listens into the lock, for `ferry-server health`.
+    func note(http: ListenAddress, isSecure: Bool) throws {
+        try lock.write(note: "\(getpid()) \(http) \(isSecure ? "tls" : "plain")\n")
+    }
+
+    /// The HTTP address of the server that serves from a directory, and whether with TLS; nil where none does, or where
+    /// it is not ready.
+    static func listening(of path: String) -> (address: ListenAddress, isSecure: Bool)? {
+        guard server(of: path) != nil, let note = FileLock.note(of: "\(path)/lock") else { return nil }
+        let words = note.split(whereSeparator: \.isWhitespace)
+        guard words.count == 3, let address = ListenAddress(String(words[1])) else { return nil }
+        return (address, words[2] == "tls")
+    }
+
     /// The process that serves from a directory; nil where none does.
     static func server(of path: String) -> pid_t? {
         guard FileSystem.exists("\(path)/lock") else { return nil }

@@ -24,6 +24,8 @@ struct ServerConfiguration: Sendable, Hashable {
     /// is an administrator, ID tokens need no signature, databases appear on first use. On loopback
     /// only.
     var isEmulator = false
+    /// Whether other machines may be served without TLS.
+    var allowsPlaintext = false
     /// The audience of ID tokens and the project of the database.
     var project = "ferry"
     /// Where attachments are kept, if not here.
@@ -45,6 +47,22 @@ struct ServerConfiguration: Sendable, Hashable {
 
     /// Who may make an account: by invitation where others than this machine's users can reach the server.
     var signUp: SignUpPolicy { signUpSetting ?? (isEmulator || !isReachableFromElsewhere ? .open : .invite) }
+
+    /// The names of the settings that differ from those of another configuration.
+    func names(differingFrom other: ServerConfiguration) -> [String] {
+        [
+            ("data", data == other.data), ("documents", documents == other.documents), ("http", http == other.http),
+            ("tls-cert", tls?.certificate == other.tls?.certificate), ("tls-key", tls?.key == other.tls?.key),
+            ("url", published?.web == other.published?.web),
+            ("documents-url", published?.documents == other.published?.documents),
+            ("trusted-proxy", trustedProxies == other.trustedProxies), ("emulator", isEmulator == other.isEmulator),
+            ("insecure", allowsPlaintext == other.allowsPlaintext), ("project", project == other.project),
+            ("objects, objects-region", objects == other.objects), ("objects-keys", objectsKeys == other.objectsKeys),
+            ("objects-grace", objectsGraceDays == other.objectsGraceDays), ("sign-up", signUp == other.signUp),
+            ("quota-objects, quota-documents or quota-requests", quota == other.quota),
+            ("log-level", logLevel == other.logLevel),
+        ].filter { !$0.1 }.map(\.0)
+    }
 
     private var isReachableFromElsewhere: Bool {
         [http, documents].contains { !$0.isLoopback } || isBehindProxy

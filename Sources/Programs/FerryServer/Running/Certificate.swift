@@ -5,7 +5,7 @@ import HTTPServer
 import SystemIO
 
 /// The certificate chain and key of both ports, read from their files.
-struct Certificate: Sendable {
+struct Certificate: Sendable, Equatable {
     private let chain: String
     private let key: String
 

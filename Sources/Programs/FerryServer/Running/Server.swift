@@ -25,6 +25,8 @@ struct Server: Sendable {
     private let documents: GRPCServer
     private let closing: AsyncGate
     private let rules: RulesFile?
+    /// The certificate in use; nil without TLS.
+    let certificate: Certificate?
 
     /// Opens the data, making what is absent, and binds the ports. When it throws nothing is left running.
     ///
@@ -51,6 +53,7 @@ struct Server: Sendable {
             let documents = documentServer(
                 configuration, certificate, stores, access, identity, quotas, closing, logger)
             endpoints.documents.port = try documents.start()
+            try directory.note(http: endpoints.http, isSecure: endpoints.isSecure)
             site.open(
                 WebHandler(
                     endpoints: endpoints, identity: identity,
@@ -58,7 +61,7 @@ struct Server: Sendable {
             )
             return Server(
                 endpoints: endpoints, directory: directory, stores: stores, identity: identity, web: web,
-                documents: documents, closing: closing, rules: rules)
+                documents: documents, closing: closing, rules: rules, certificate: certificate)
         } catch {
             await web.stop(within: .zero)
             await stores.close()

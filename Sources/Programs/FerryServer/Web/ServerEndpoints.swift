@@ -1,3 +1,4 @@
+import Glibc
 import HTTPMessages
 import HTTPServer
 import JSON
@@ -21,6 +22,19 @@ struct ServerEndpoints: Sendable {
 
     /// The server's own URL.
     var url: String { published?.web.description ?? "\(isSecure ? "https" : "http")://\(http)" }
+
+    /// The URL for `ferry login` on other machines. An address that stands for all of this machine's is no place to go to,
+    /// so the machine's name stands for it.
+    var loginURL: String {
+        guard published == nil, http.isAny, let name = Self.hostName else { return url }
+        return "\(isSecure ? "https" : "http")://\(name):\(http.port)"
+    }
+
+    private static var hostName: String? {
+        var buffer = [CChar](repeating: 0, count: 256)
+        guard gethostname(&buffer, buffer.count - 1) == 0, buffer[0] != 0 else { return nil }
+        return String(validating: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
 
     /// The document for a client. Where nothing is published it is for one that reached the server
     /// under the host of its request: that name works for the client where `0.0.0.0`, or an address
