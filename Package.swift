@@ -166,8 +166,8 @@ let package = Package(
             "FerryServer", in: "Programs",
             uses: [
                 "AccessControl", "BucketStore", "CommandLineTool", "Cryptography", "DocumentModel", "DocumentStore",
-                "FirestoreProtocol", "FirestoreServer", "GRPCProtocol", "GRPCServer", "HTTPMessages", "HTTPServer",
-                "IdentityProtocol", "IdentityServer", "JSON",
+                "FirestoreProtocol", "FirestoreServer", "GRPCProtocol", "GRPCServer", "HTTPClient", "HTTPMessages",
+                "HTTPServer", "IdentityProtocol", "IdentityServer", "JSON",
                 "ObjectStorage", "RulesLanguage", "S3Server", "SQLite", "SystemIO", "SystemService", "YAML",
             ]),
         program("ferryd", runs: "FerryDaemon"),

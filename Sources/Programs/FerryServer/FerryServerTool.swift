@@ -15,7 +15,8 @@ package enum FerryServerTool {
                 ferry-server run --data /srv/ferry --http 127.0.0.1:7441 --documents 127.0.0.1:7440
             """,
         subcommands: [
-            .run, .user, .invite, .keys, .backup, .restore, .check, .repairClock, .export, .import, .objects, .rules,
+            .run, .setup, .health, .user, .invite, .keys, .backup, .restore, .check, .repairClock, .export, .import,
+            .objects, .rules,
             .completion, .manual,
         ],
         defaultSubcommand: "run")
@@ -57,8 +58,10 @@ package enum FerryServerTool {
             "Configuration file",
             """
             The file that --config names is YAML with the names of the options as keys: data, documents, http, tls-cert, tls-key,
-            url, documents-url, objects, objects-region, objects-keys, project, emulator, sign-up, quota-objects, quota-documents,
-            quota-requests, objects-grace, rules, log-level. Options on the command line win. SIGHUP reads it again; what the running server cannot change is said in the log.
+            url, documents-url, trusted-proxy, objects, objects-region, objects-keys, project, insecure, emulator, sign-up,
+            quota-objects, quota-documents, quota-requests, objects-grace, rules, log-level. Options on the command line win. Without
+            --config the system's server, and root's commands for it, read /etc/ferry-server.yaml, which 'ferry-server setup'
+            writes. SIGHUP reads the file again; the log names what needs a restart.
 
                 documents: 0.0.0.0:7440
                 http: 0.0.0.0:7441
