@@ -152,7 +152,7 @@ def test_errors_have_causes_when_asked_and_are_objects_for_scripts(root):
     short = laptop.ferry("login", url, check=False)
     assert short.returncode == 5 and len(short.stderr.splitlines()) == 2
     assert "because:" in laptop.ferry("login", url, "--verbose", check=False).stderr
-    for arguments, status, code in ((["login", url], 5, "offline"), (["list"], 7, "needs-sign-in"), (["set", "x"], 2, "usage")):
+    for arguments, status, code in ((["login", url], 5, "offline"), (["sync"], 7, "needs-sign-in"), (["set", "x"], 2, "usage")):
         result = laptop.ferry(*arguments, "--json", check=False)
         error = json.loads(result.stderr)["error"]
         assert (result.returncode, error["status"], error["code"]) == (status, status, code) and error["message"]

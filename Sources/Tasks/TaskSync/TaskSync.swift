@@ -35,6 +35,8 @@ package actor TaskSync {
         /// Lists of others that this machine follows at most: each takes two of the 1,000 listen
         /// targets that a server allows a connection.
         package var followedLists = 400
+        /// Whether there is no remote yet, so that the first turn waits for none.
+        package var isAlone = false
         /// Whether the state file was opened for repair; see `repairTables`.
         package var repairs = false
         /// Names this boot of the machine; `nil` if it is not known. A run in the same boot as the
@@ -422,7 +424,7 @@ package actor TaskSync {
             note(folder: SyncProblem(code: "not-watched", subject: nil, message: error.message))
         }
         // What is on the remote already must be known before a file counts as new.
-        if !isSynced {
+        if !isSynced, !configuration.isAlone {
             try await waitUntilCurrent()
             var isShared = false
             for list in try await loadCatalog() where try await followSharing(of: list) { isShared = true }

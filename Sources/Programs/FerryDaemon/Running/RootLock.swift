@@ -34,5 +34,23 @@ final class RootLock: RootLocking {
         }
     }
 
+    /// Who has the lock, as far as that can be told.
+    enum Holder: Sendable {
+        case this
+        case nobody
+        case another
+        /// The file system has no locks.
+        case unknown
+    }
+
+    /// Looks who has the lock, and takes it from nobody.
+    var holder: Holder {
+        guard !isHeld, let descriptor = try? FileDescriptor(path: path, [.read, .directory]) else {
+            return isHeld ? .this : .nobody
+        }
+        guard flock(descriptor.rawValue, LOCK_EX | LOCK_NB) != 0 else { return .nobody }
+        return errno == EWOULDBLOCK ? .another : .unknown
+    }
+
     func release() { held.withLock { $0 = nil } }
 }

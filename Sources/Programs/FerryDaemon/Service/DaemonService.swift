@@ -51,7 +51,8 @@ final class DaemonService: ControlService {
     func signIn(_ request: SignInRequest) async throws -> AccountSummary {
         let before = await identity.current
         let account = try await identity.signIn(
-            request, directory: configuration.tasks, of: engine.directoryAccount)
+            request, directory: configuration.tasks,
+            of: engine.directoryAccount.flatMap { $0 == SyncEngine.aloneID ? nil : $0 })
         if before == account, let stack = await engine.stack {
             await stack.client.signedIn()
         } else {

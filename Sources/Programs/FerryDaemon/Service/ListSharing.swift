@@ -9,7 +9,8 @@ struct ListSharing: Sendable {
     /// Every list with its members and those invited to it.
     func lists() async throws -> [ListSummary] {
         let catalog = try await access.stack().sync.catalog
-        var summaries = TaskLists.summaries(of: catalog, for: await access.account.current?.userID)
+        let user = await access.account.current?.userID ?? SyncEngine.aloneID
+        var summaries = TaskLists.summaries(of: catalog, for: user)
         let invited = Dictionary(grouping: try await invitations.open().sent, by: \.list)
         for index in summaries.indices {
             summaries[index].invited = invited[summaries[index].id]?.map(\.toName).sorted() ?? []

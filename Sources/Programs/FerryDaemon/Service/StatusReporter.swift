@@ -17,7 +17,16 @@ struct StatusReporter: Sendable {
         status.account = signedIn
         status.problems = await access.engine.notices
         guard signedIn != nil else {
-            status.set(.needsSignIn, "Nobody is signed in.", hint: Account.nobody.hint)
+            if let stack = await access.engine.stack {
+                let counts = await stack.sync.counts()
+                status.take(counts)
+                status.set(
+                    .needsSignIn, "Nobody is signed in; tasks are kept on this machine only.", hint: Account.nobody.hint
+                )
+                if let hold = counts.rootHold { status.set(.rootHeld, hold.message, hint: hold.hint) }
+            } else {
+                status.set(.needsSignIn, "Nobody is signed in.", hint: Account.nobody.hint)
+            }
             return await finished(status)
         }
         guard let stack = await access.engine.stack else {

@@ -8,11 +8,16 @@ struct SyncAccess: Sendable {
     let engine: SyncEngine
     let account: Account
 
-    /// The stack of the account that is signed in.
+    /// The stack of the account that is signed in, or one without a server before the first sign-in.
+    ///
     /// - Throws: `ControlError` if there is none.
     func stack() async throws -> SyncStack {
         if let stack = await engine.stack { return stack }
-        guard await account.current != nil else { throw Account.nobody }
+        if await account.current == nil {
+            await engine.startAlone()
+            if let stack = await engine.stack { return stack }
+            guard await engine.trouble != nil else { throw Account.nobody }
+        }
         if let trouble = await engine.trouble {
             throw ControlError(
                 .unavailable, "Syncing has stopped: \(trouble.message)", hint: trouble.hint, isRetryable: true)

@@ -199,7 +199,8 @@ actor Account {
     }
 
     static let nobody = ControlError(
-        .needsSignIn, "Nobody is signed in.", hint: "ferry login URL, with the address that the server prints.")
+        .needsSignIn, "Nobody is signed in.",
+        hint: "ferry setup URL, or ferry login URL, with the address that the server prints.")
 
     // MARK: Credentials
 

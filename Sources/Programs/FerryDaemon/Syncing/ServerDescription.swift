@@ -41,6 +41,16 @@ struct ServerDescription: Sendable, Hashable {
         accounts = json["identity"]?["accounts"]?.stringValue
     }
 
+    /// Stands for the server of a machine that has none yet: nothing is ever sent there.
+    static let none = ServerDescription()
+
+    private init() {
+        (url, project, database, bucket, region) = ("", "ferry", "(default)", "ferry", "us-east-1")
+        // The discard port (RFC 863) of this machine.
+        (documents, objects, identity) = ("127.0.0.1:9", "http://127.0.0.1:9", "http://127.0.0.1:9")
+        (documentsUseTLS, keepsObjects, accounts) = (false, true, nil)
+    }
+
     /// From what `json` gave.
     init?(remembered json: JSON) {
         guard let url = json["url"]?.stringValue else { return nil }

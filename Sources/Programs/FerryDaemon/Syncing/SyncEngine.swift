@@ -25,6 +25,8 @@ actor SyncEngine {
     private let hub: EventHub
     private let logger: Logger
     private let gate: AsyncGate
+    /// The account in whose name tasks are kept before anybody has signed in.
+    static let aloneID = "alone"
     /// What is under way, also while the parts that do it are stuck.
     nonisolated let activity = Activity(now: Environment.system.now)
 
@@ -40,6 +42,8 @@ actor SyncEngine {
     /// Whether the next stack takes the tasks directory and the remote as they are.
     private var rebinds: Bool
     private var runner: Task<Void, Never>?
+    /// Opens once the runner has opened its stack, or failed to.
+    private var opened = AsyncGate(isOpen: true)
     private var refresher: Task<Void, Never>?
 
     init(
@@ -68,13 +72,30 @@ actor SyncEngine {
     func start(takesOver: Bool = false) async {
         // A server that has to be asked where its parts are is not waited for.
         let opened = AsyncGate(isOpen: await !account.knowsServer)
-        guard await account.current != nil, runner == nil, !isStopping else { return }
-        self.takesOver = takesOver
-        runner = Task {
-            await self.keepRunning(opened)
-            opened.set(isOpen: true)
+        guard await account.current != nil else {
+            if directoryAccount == Self.aloneID { await startAlone() }
+            return
         }
-        await opened.wait(isOpen: true)
+        await start(takesOver: takesOver, opened: opened)
+    }
+
+    /// Starts the stack of a machine on which nobody has signed in yet: tasks are kept here, and go to the server with
+    /// the first sign-in. Does nothing if the tasks directory belongs to an account, whose tasks a sign-in continues.
+    func startAlone() async {
+        guard await account.current == nil, [nil, Self.aloneID].contains(directoryAccount) else { return }
+        await start(takesOver: false, opened: AsyncGate(isOpen: false))
+    }
+
+    private func start(takesOver: Bool, opened: AsyncGate) async {
+        if runner == nil, !isStopping {
+            self.takesOver = takesOver
+            self.opened = opened
+            runner = Task {
+                await self.keepRunning(opened)
+                opened.set(isOpen: true)
+            }
+        }
+        await self.opened.wait(isOpen: true)
     }
 
     /// Ends the stack in good order.
@@ -140,8 +161,8 @@ actor SyncEngine {
     }
 
     private func open() async throws -> SyncStack {
-        let server = try await account.describeServer()
-        guard let userID = await account.current?.userID else { throw Account.nobody }
+        let userID = await account.current?.userID ?? Self.aloneID
+        let server = userID == Self.aloneID ? .none : try await account.describeServer()
         let replica = state.replica(of: server.identity(of: userID))
         var place = try S3Configuration(endpoint: server.objects, bucket: server.bucket, region: server.region)
         // Of the stores of others nobody knows whether they know these.
@@ -189,6 +210,9 @@ actor SyncEngine {
     }
 
     private func keys(for server: ServerDescription) -> S3Credentials.Provider {
+        if server == .none {
+            return { throw ObjectStorageError(.transient, "nobody is signed in; \(Account.nobody.hint ?? "")") }
+        }
         if server.keepsObjects { return { [account] in try await account.storageKeys() } }
         guard let file = configuration.objectsKeys else {
             return {
@@ -212,6 +236,21 @@ actor SyncEngine {
         _ = try await objects?.list(prefix: "\(userID)/", after: nil, limit: 1)
     }
 
+    /// Who has the lock that keeps other daemons out of the tasks directory.
+    nonisolated var rootHolder: RootLock.Holder { rootLock.holder }
+
+    /// Whether no transfer runs, so that a restart interrupts nothing.
+    var isIdle: Bool {
+        get async { await stack?.sync.counts().activeTransfers ?? 0 == 0 }
+    }
+
+    /// Shows what the configuration file has that is not in force; nil: nothing.
+    func note(configuration problem: Problem?) {
+        notices.removeAll { $0.code == "configuration" }
+        if let problem { notices.append(problem) }
+        hub.poke()
+    }
+
     /// Whether the tasks directory bears the mark of another account.
     private func isOfAnother(than userID: String) -> Bool { directoryAccount.map { $0 != userID } ?? false }
 
@@ -230,9 +269,9 @@ actor SyncEngine {
         case let error as ControlError: trouble = Trouble(message: error.message, hint: error.hint)
         default: trouble = Trouble(message: "\(error)", hint: "The journal has more: journalctl --user -u ferryd")
         }
-        if error.isCorruption, let server = try? await account.describeServer(),
-            let userID = await account.current?.userID
-        {
+        let userID = await account.current?.userID
+        let server = userID == nil ? ServerDescription.none : try? await account.describeServer()
+        if error.isCorruption, let server, case let userID = userID ?? Self.aloneID {
             do { try setAside(state.replica(of: server.identity(of: userID))) } catch {
                 logger.error("the damaged state cannot be moved aside", ["error": "\(error)"])
             }

@@ -25,6 +25,7 @@ final class SyncStack: Sendable {
     private let remote: FirestoreRemote
     private let latest = Mutex(ClientStatus())
     private let configuration: DaemonConfiguration
+    private let isAlone: Bool
     private let activity: Activity
     private let logger: Logger
 
@@ -35,6 +36,7 @@ final class SyncStack: Sendable {
         logger: Logger
     ) throws {
         self.configuration = configuration
+        isAlone = server == .none
         self.activity = activity
         self.logger = logger
         let database = try DatabaseName(parsing: "projects/\(server.project)/databases/\(server.database)")
@@ -55,6 +57,7 @@ final class SyncStack: Sendable {
             trashDays: configuration.trashDays,
             objectStore: server.keepsObjects ? "" : server.objectsPlace, wallClock: Clocks.wallSeconds)
         settings.repairs = repairs
+        settings.isAlone = isAlone
         let boot = try? FileSystem.read("/proc/sys/kernel/random/boot_id", limit: 64)
         settings.bootID = boot.map { String(decoding: $0, as: UTF8.self) }
         sync = TaskSync(
@@ -114,6 +117,8 @@ final class SyncStack: Sendable {
 
     /// Nothing is sent or heard while the gate is closed.
     private func runClient(_ gate: AsyncGate) async throws {
+        // Without a server there is nothing to connect to, until a sign-in replaces the stack.
+        while isAlone { try await Task.sleep(for: .seconds(86_400)) }
         while !Task.isCancelled {
             await gate.wait(isOpen: true)
             try await withThrowingTaskGroup(of: Void.self) { group in
