@@ -44,6 +44,8 @@ def test_tasks_and_attachments_travel_through_tls(root, secure, authority):
             machine.login(secure, create=number == 0)
         laptop, desktop = machines
         laptop.write("Through the tunnel.md", "Body\n")
+        soon = machines[0].ferry("doctor", check=False)
+        assert soon.returncode == 6 and "is valid for 1 day only" in soon.stdout, soon.stdout
         content = bytes(range(256)) * 4096
         (root / "picture.bin").write_bytes(content)
         laptop.sync()

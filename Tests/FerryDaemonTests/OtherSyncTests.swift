@@ -1,3 +1,4 @@
+import SystemIO
 import Testing
 
 @testable import FerryDaemon
@@ -6,10 +7,21 @@ import Testing
     @Test(arguments: [
         (".stfolder", "Syncthing"), (".dropbox.cache", "Dropbox"), ("._sync_0a1b2c.db", "Nextcloud or ownCloud"),
         (".sync_0a1b2c.db", "Nextcloud or ownCloud"), (".dropbox", nil), (".ferry", nil), ("sync_.db", nil),
-        (".sync_me", nil),
+        (".sync_me", nil), (".dropbox.device", "Dropbox"), (".Plan.md.icloud", "iCloud Drive"),
+        (".SyncID", "Resilio Sync"),
+        ("Plan.icloud", nil),
     ])
     func `a program is known by what it leaves`(name: String, program: String?) {
         #expect(OtherSync.program(among: ["Plan.md", name]) == program)
+    }
+
+    @Test func `a directory below a working tree of Git is known`() throws {
+        let directory = try TemporaryDirectory()
+        let tasks = "\(directory.path)/home/Tasks"
+        try FileSystem.makeDirectories(tasks)
+        #expect(OtherSync.workingTree(around: tasks) == nil)
+        try FileSystem.makeDirectories("\(directory.path)/home/.git")
+        #expect(OtherSync.workingTree(around: tasks) == "\(directory.path)/home")
     }
 
     @Test func `names of conflict copies are known, others are not`() {

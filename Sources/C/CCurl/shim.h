@@ -1,5 +1,6 @@
 #pragma once
 #include <curl/curl.h>
+#include <string.h>
 
 // Swift cannot call variadic functions; one wrapper for each type of argument.
 
@@ -40,6 +41,14 @@ static inline void ferry_curl_multi_set_callbacks(
 static inline long ferry_curl_get_long(CURL *handle, CURLINFO info) {
     long value = 0;
     return curl_easy_getinfo(handle, info, &value) == CURLE_OK ? value : 0;
+}
+// The "Expire date" of the first certificate of a transfer with CURLOPT_CERTINFO; NULL where there is none.
+static inline const char *ferry_curl_certificate_expiry(CURL *handle) {
+    struct curl_certinfo *chain = NULL;
+    if (curl_easy_getinfo(handle, CURLINFO_CERTINFO, &chain) != CURLE_OK || !chain || chain->num_of_certs < 1) return NULL;
+    for (struct curl_slist *line = chain->certinfo[0]; line; line = line->next)
+        if (strncmp(line->data, "Expire date:", 12) == 0) return line->data + 12;
+    return NULL;
 }
 // CURLMsg keeps the result in a union, which reads better here than in Swift.
 static inline CURLcode ferry_curl_message_result(const CURLMsg *message) { return message->data.result; }

@@ -5,6 +5,7 @@ import DocumentModel
 import Glibc
 import HTTPClient
 import HTTPMessages
+import JSON
 import SystemIO
 import TaskModel
 import TaskSync
@@ -20,6 +21,12 @@ struct Checkup {
     var server: Result<ServerDescription, any Error>?
     /// Throws what keeps this machine from its objects.
     var probeObjects: @Sendable () async throws -> Void = {}
+    /// What the account uses on the server; nil where that is not known.
+    var usage: AccountUsageSummary?
+    /// How the daemon was set up as a service.
+    var service: ServiceSetting?
+    /// Who has the lock of the tasks directory.
+    var rootHolder = RootLock.Holder.this
 
     /// Less than this is too little to take in attachments and to keep unsent changes safe.
     private static let leastFreeSpace: Int64 = 100 << 20
@@ -33,8 +40,10 @@ struct Checkup {
             HealthCheck("daemon", .ok, "ferryd \(status.version) answers on \(configuration.socket)."), root, watches,
         ]
         checks += [space(in: configuration.tasks, "tasks"), space(in: configuration.state, "state")]
+        if let service { checks.append(service.check) }
         checks.append(signIn)
         checks += await serverChecks()
+        if let usage { checks.append(ServerChecks.quota(usage)) }
         checks += await values()
         checks += await recovered()
         checks += await otherSync()
@@ -156,6 +165,11 @@ struct Checkup {
                     }
                 }
                 checks.append(HealthCheck("endpoint-\(part)", .ok, "\(Self.place(url)) answers (\(part))."))
+                if part == "identity" {
+                    let body = try? await JSON(parsing: response.body.collect(limit: 64 << 10))
+                    checks.append(ServerChecks.version(of: body?["version"]?.stringValue, here: status.version))
+                    checks += await certificate(of: url).map { [$0] } ?? []
+                }
                 if part == "identity", let date = response.headers["Date"] {
                     checks.append(clock(serverDate: date, from: began, to: Clocks.wallSeconds()))
                 }
@@ -179,6 +193,12 @@ struct Checkup {
                         : "\(server.documents) (documents): \(status.reason ?? "not connected").",
                 remedy: online || status.state == .paused ? nil : "ferry sync tries again at once."))
         return checks
+    }
+
+    private func certificate(of url: String) async -> HealthCheck? {
+        guard url.hasPrefix("https://") else { return nil }
+        let expiry = await HTTPClient.certificateExpiry(of: url, authorities: configuration.authorities?.path)
+        return ServerChecks.certificate(of: Self.place(url), expiry: expiry, now: Clocks.wallSeconds())
     }
 
     /// The store of objects answers, and does not do what it is asked for.
@@ -252,6 +272,16 @@ struct Checkup {
         var found: [String] = []
         if let (name, directory) = OtherSync.program(at: configuration.tasks) {
             found.append("\(name) keeps \(directory) in step, too.")
+        }
+        if let tree = OtherSync.workingTree(around: configuration.tasks) {
+            found.append(
+                "\(tree) is a working tree of Git: a pull or a checkout changes or deletes tasks on all machines.")
+        }
+        switch rootHolder {
+        case .this, .nobody: break
+        case .another: found.append("Another ferryd uses \(configuration.tasks), too.")
+        case .unknown:
+            found.append("Another ferryd cannot be kept out of \(configuration.tasks): its file system has no locks.")
         }
         if let first = copies.min() {
             found.append("\(Count(copies.count, "task has", "tasks have")) the name of a conflict copy ('\(first)').")

@@ -1,5 +1,6 @@
 import Control
 import TaskModel
+import SystemIO
 import TaskSync
 
 /// How the daemon itself is.
@@ -18,11 +19,15 @@ extension DaemonService {
         let status = try await status()
         var checkup = Checkup(
             configuration: configuration, status: status, stack: await engine.stack, http: http)
+        checkup.service = .read()
+        checkup.rootHolder = engine.rootHolder
         checkup.probeObjects = { [engine] in try await engine.probeObjects() }
         if status.account != nil {
             do { checkup.server = .success(try await identity.describeServer()) } catch {
                 checkup.server = .failure(error)
             }
+            let asking = Task { try await identity.usage() }
+            checkup.usage = (try? await asking.value(within: .seconds(5))) ?? nil
         }
         return await checkup.run()
     }
@@ -36,8 +41,15 @@ extension DaemonService {
     }
 
     private func settings(_ draft: ConfigurationReader.Draft?) throws -> [SettingSummary] {
+        try SettingSummary.all(of: Result { try readSettings(draft) })
+    }
+}
+
+extension SettingSummary {
+    /// The settings for the socket; throws `ControlError` where they cannot be used.
+    static func all(of entries: Result<[ConfigurationReader.Entry], any Error>) throws -> [SettingSummary] {
         do {
-            return try readSettings(draft).map {
+            return try entries.get().map {
                 SettingSummary(key: $0.setting.name, value: $0.value, source: $0.source)
             }
         } catch let error as DaemonError {

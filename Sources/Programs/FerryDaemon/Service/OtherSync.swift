@@ -10,6 +10,10 @@ enum OtherSync {
             case ".stfolder": return "Syncthing"
             // Not `.dropbox`, which is in the home directories of its users.
             case ".dropbox.cache": return "Dropbox"
+            case ".dropbox.device", ".dropbox.attrs": return "Dropbox"
+            case ".SyncID", ".SyncIgnore", ".SyncTrash": return "Resilio Sync"
+            case ".megaignore": return "MEGA"
+            case _ where name.hasPrefix(".") && name.hasSuffix(".icloud"): return "iCloud Drive"
             case ".owncloudsync.log": return "Nextcloud or ownCloud"
             case _ where name.hasSuffix(".db") && (name.hasPrefix(".sync_") || name.hasPrefix("._sync_")):
                 return "Nextcloud or ownCloud"
@@ -25,6 +29,19 @@ enum OtherSync {
         while true {
             let names = (try? Directory(path: path).entries())?.map(\.name) ?? []
             if let name = program(among: names) { return (name, path) }
+            if path.hasSuffix("/com~apple~CloudDocs") { return ("iCloud Drive", path) }
+            let parent = FileSystem.split(path).parent
+            guard parent != path else { return nil }
+            path = parent
+        }
+    }
+
+    /// The working tree of Git that a directory is in, if it follows the directory's files: a checkout, a stash or a
+    /// pull there changes many tasks at once.
+    static func workingTree(around path: String) -> String? {
+        var path = path
+        while true {
+            if FileSystem.exists("\(path)/.git") { return path }
             let parent = FileSystem.split(path).parent
             guard parent != path else { return nil }
             path = parent
