@@ -11,6 +11,7 @@ import Testing
         "paused: ": { $0.state = .paused }, "offline: ": { $0.state = .offline },
         "starting: ": { $0.state = .starting },
         "stopping: ": { $0.state = .stopping }, "needs-sign-in: ": { $0.state = .needsSignIn },
+        "configuration-error: ": { $0.state = .configurationError },
         "root-held: ": { $0.state = .rootHeld }, "server-held: ": { $0.state = .serverHeld },
         "rejected": { $0.rejected = 1 },
         "held": { $0.heldDeletes = 1 }, "older version": { $0.heldReverts = 1 }, "conflicts": { $0.conflicts = 1 },

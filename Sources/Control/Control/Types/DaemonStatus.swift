@@ -18,6 +18,8 @@ package struct DaemonStatus: JSONCodable, Hashable {
         /// The server is not the same as before, or was restored to an earlier state. Nothing is
         /// sent or applied.
         case serverHeld = "server-held"
+        /// The configuration cannot be used, so nothing runs; `reason` names file, line and error.
+        case configurationError = "configuration-error"
         case stopping
         case unknown
     }
@@ -130,8 +132,7 @@ package struct DaemonStatus: JSONCodable, Hashable {
     /// paused or failed transfer, or a problem.
     package var needsAttention: Bool {
         heldDeletes > 0 || heldReverts > 0 || rejected > 0 || pausedTransfers > 0 || failedTransfers > 0
-            || conflicts > 0
-            || !problems.isEmpty || state == .rootHeld || state == .serverHeld
+            || conflicts > 0 || !problems.isEmpty || [.rootHeld, .serverHeld, .configurationError].contains(state)
     }
 
     /// Whether all local changes are on the remote and all remote changes are in files.

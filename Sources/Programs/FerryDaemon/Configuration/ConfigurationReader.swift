@@ -80,7 +80,7 @@ struct ConfigurationReader {
     func configuration() throws -> DaemonConfiguration {
         var configuration = DaemonConfiguration(
             tasks: try directory(.tasks) ?? "\(try home(for: .tasks))/Tasks",
-            state: try directory(.state) ?? defaultState(), socket: try directory(.socket) ?? defaultSocket())
+            state: try directory(.state) ?? defaultState(), socket: try socket())
         if let (name, source) = try value(.logLevel) {
             guard let level = LogLevel(name) else {
                 throw invalid(
@@ -105,6 +105,9 @@ struct ConfigurationReader {
         }
         return configuration
     }
+
+    /// Where the control socket is.
+    func socket() throws -> String { try directory(.socket) ?? defaultSocket() }
 
     /// What `configuration` answers, setting by setting, with where it comes from.
     func entries() throws -> [Entry] {

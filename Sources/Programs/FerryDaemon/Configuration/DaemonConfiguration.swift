@@ -24,11 +24,14 @@ struct DaemonConfiguration: Sendable, Hashable {
     /// Take the tasks directory and the remote as they are, although they are not those remembered.
     var rebinds = false
 
-    /// What the running daemon cannot change.
-    func hasSamePlaces(as other: DaemonConfiguration) -> Bool {
-        tasks == other.tasks && state == other.state && socket == other.socket && deviceName == other.deviceName
-            && downloadsUpTo == other.downloadsUpTo && authorities == other.authorities
-            && compression == other.compression && trashDays == other.trashDays && objectsKeys == other.objectsKeys
+    /// The names of the settings that differ from those of another configuration and that a running daemon cannot change.
+    func names(needingRestartAfter other: DaemonConfiguration) -> [String] {
+        [
+            (Setting.tasks, tasks == other.tasks), (.state, state == other.state), (.socket, socket == other.socket),
+            (.deviceName, deviceName == other.deviceName), (.download, downloadsUpTo == other.downloadsUpTo),
+            (.tlsCA, authorities == other.authorities), (.compression, compression == other.compression),
+            (.trashDays, trashDays == other.trashDays), (.objectsKeys, objectsKeys == other.objectsKeys),
+        ].filter { !$0.1 }.map(\.0.name)
     }
 
     /// Certificates of authorities, as text in the PEM form, and the file that they were read from.

@@ -1,5 +1,4 @@
 import Control
-import Glibc
 import HTTPMessages
 import HTTPServer
 import SystemIO
@@ -16,7 +15,9 @@ struct ControlSocket: Service {
     ///
     /// - Parameter onStop: ends the streams that would go on for good.
     init(
-        path: String, service: any ControlService, logger: Logger, onStop: @escaping @Sendable () async -> Void
+        path: String, logger: Logger,
+        respond: @escaping @Sendable (_ request: ControlRequest, _ user: UInt32?) async -> HTTPResponse,
+        onStop: @escaping @Sendable () async -> Void = {}
     ) throws {
         let inherited = InheritedSocket.takeAll()
         let passed = inherited.first { $0.name == "control" } ?? inherited.first
@@ -36,13 +37,12 @@ struct ControlSocket: Service {
         var limits = HTTPServer.Limits()
         limits.connections = 128
         limits.body = 4 << 20
-        let control = ControlServer(service, version: DaemonTool.version, userID: geteuid())
         server = HTTPServer(
             address, limits: limits, onError: { logger.warning("a request failed", ["error": "\($0)"]) },
             handler: { request in
-                await control.respond(
-                    to: ControlRequest(request.method, request.target, headers: request.headers, body: request.body),
-                    from: request.peer.credentials?.userID)
+                await respond(
+                    ControlRequest(request.method, request.target, headers: request.headers, body: request.body),
+                    request.peer.credentials?.userID)
             })
         do {
             guard case .unix(let bound) = try server.start() else {

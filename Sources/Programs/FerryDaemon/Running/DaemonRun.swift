@@ -1,4 +1,5 @@
 import CommandLineTool
+import Control
 import Glibc
 import HTTPClient
 import SystemIO
@@ -33,11 +34,16 @@ struct DaemonRun {
     /// More than the services below may take together, less than systemd and its own tests wait.
     private static let stopLimit = Duration.seconds(14)
 
-    private static func configuration(_ arguments: ParsedArguments) throws -> DaemonConfiguration {
+    /// Where the control socket is, whatever the configuration file says that cannot be read.
+    static func socket(_ arguments: ParsedArguments) throws -> String {
+        try reader(arguments, draft: .init(name: "", text: "")).socket()
+    }
+
+    static func configuration(_ arguments: ParsedArguments) throws -> DaemonConfiguration {
         try reader(arguments).configuration()
     }
 
-    private static func reader(
+    static func reader(
         _ arguments: ParsedArguments, draft: ConfigurationReader.Draft? = nil
     ) throws -> ConfigurationReader {
         let directory = getcwd(nil, 0)
@@ -46,7 +52,8 @@ struct DaemonRun {
             arguments, workingDirectory: directory.map { String(cString: $0) } ?? "/", draft: draft)
     }
 
-    func run() async throws {
+    /// Runs until it is told to stop, or until the program is to start again.
+    func run() async throws -> ExitStatus {
         ProcessMemory.limitArenas(to: 2)
         ProcessMemory.mapAllocations(from: 1 << 20)
         ProcessMemory.keepFree(upTo: 16 << 20)
@@ -71,9 +78,11 @@ struct DaemonRun {
             readSettings: { try Self.reader(arguments, draft: $0).entries() })
         // Before the socket is answered: the call that made systemd start this daemon waits for its answer.
         await engine.start()
+        let control = ControlServer(service, version: DaemonTool.version, userID: geteuid())
         let socket = try ControlSocket(
-            path: configuration.socket, service: service, logger: logger.labelled("control"),
-            onStop: { hub.close() })
+            path: configuration.socket, logger: logger.labelled("control"),
+            respond: { await control.respond(to: $0, from: $1) }, onStop: { hub.close() })
+        let restart = ProgramRestart()
         let activity = engine.activity
         try StopDeadline.arm(after: Self.stopLimit) { [logger] in
             logger.critical("the daemon does not stop, ending it", ["waits-for": activity.summary ?? "unknown"])
@@ -92,7 +101,10 @@ struct DaemonRun {
                     "heartbeat",
                     Heartbeat(
                         supervisor: supervisor, logger: logger,
-                        turn: { await engine.turn() }, moment: { hub.moment },
+                        turn: {
+                            await engine.turn()
+                            await restart.look(isIdle: { await engine.isIdle && !hub.hasListeners }, logger)
+                        }, moment: { hub.moment },
                         onWake: { await engine.networkChanged() }), stopLimit: .seconds(1)),
                 .init(
                     "network", NetworkWatch(logger: logger, onChange: { await engine.networkChanged() }),
@@ -111,6 +123,7 @@ struct DaemonRun {
         try await group.run(signals: signals)
         logger.notice("stopped")
         withExtendedLifetime(state) {}
+        return restart.isDue ? ProgramRestart.perform() : .success
     }
 
     /// A tasks directory is made for a new user only: where one was known, its absence is a fault
@@ -126,14 +139,27 @@ struct DaemonRun {
 
     /// Applies what can change while the daemon runs, and says what cannot.
     private func reload(_ engine: SyncEngine) async throws {
-        let new = try Self.configuration(arguments)
+        let new: DaemonConfiguration
+        do { new = try Self.configuration(arguments) } catch {
+            await engine.note(
+                configuration: Problem(
+                    code: "configuration", message: "\(error) The daemon goes on with the configuration from before.",
+                    hint: "Mend the file, then: systemctl --user reload ferryd."))
+            throw error
+        }
         level.value = new.logLevel
         await engine.limit(up: new.uploadLimit, down: new.downloadLimit)
-        if new.hasSamePlaces(as: configuration) {
+        let changed = new.names(needingRestartAfter: configuration)
+        guard !changed.isEmpty else {
+            await engine.note(configuration: nil)
             logger.notice("the configuration was read again")
-        } else {
-            logger.warning(
-                "what only a restart applies has changed: directories, socket, device-name, download or tls-ca")
+            return
         }
+        let names = changed.joined(separator: ", ")
+        logger.warning("a restart is needed for changed settings", ["changed": names])
+        await engine.note(
+            configuration: Problem(
+                code: "configuration", message: "A restart is needed for changed settings: \(names).",
+                hint: "systemctl --user restart ferryd"))
     }
 }

@@ -4,6 +4,7 @@ import TaskSync
 extension DaemonService {
     /// With `wait`, returns when the server has acknowledged all local changes and all remote changes are in files.
     func sync(wait: Bool, timeout: Duration) async throws -> DaemonStatus {
+        guard await identity.current != nil else { throw Account.nobody }
         _ = try await stack()
         if await engine.isPaused {
             throw ControlError(.paused, "Syncing is paused.", hint: "ferry resume")

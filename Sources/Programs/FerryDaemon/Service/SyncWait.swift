@@ -34,7 +34,7 @@ struct SyncWait: Sendable {
             switch status.state {
             case .needsSignIn: throw ControlError(.needsSignIn, status.reason ?? "", hint: status.hint)
             case .paused: throw ControlError(.paused, status.reason ?? "", hint: status.hint)
-            case .rootHeld, .serverHeld, .stopping:
+            case .rootHeld, .serverHeld, .configurationError, .stopping:
                 throw ControlError(.unavailable, status.reason ?? "", hint: status.hint)
             case .starting, .running, .offline, .unknown: break
             }

@@ -28,7 +28,7 @@ extension DaemonStatus {
         switch state {
         case .needsSignIn: .needsSignIn
         case .offline, .starting, .stopping: .offline
-        case .rootHeld, .serverHeld: .attention
+        case .rootHeld, .serverHeld, .configurationError: .attention
         case .paused: needsAttention ? .attention : .offline
         case .running, .unknown: needsAttention ? .attention : .success
         }

@@ -29,6 +29,9 @@ struct WaitingState {
             "the server is another one, or was put back", says: "server-held: ", .attention,
             "if that is right: ferry rebind"),
         WaitingState(
+            "the configuration cannot be used", says: "configuration-error: ", .attention,
+            "mend the file and line that it names; the daemon notices"),
+        WaitingState(
             "the server refused changes", says: "rejected", .attention,
             "mend the task as the problem's line says; 'ferry doctor' names each"),
         WaitingState(
@@ -86,7 +89,7 @@ extension DaemonStatus {
             case .running, .starting, .unknown: nil
             case .paused, .offline, .stopping: .offline
             case .needsSignIn: .needsSignIn
-            case .rootHeld, .serverHeld: .attention
+            case .rootHeld, .serverHeld, .configurationError: .attention
             }
         return status.map {
             CommandFailure(
