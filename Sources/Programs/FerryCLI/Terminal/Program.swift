@@ -6,11 +6,19 @@ enum Program {
     /// Runs a program to its end and returns its exit status, 128 and the signal's number if a signal ended it.
     ///
     /// - Parameter path: absolute, or a name to look for in PATH.
-    static func run(_ path: String, _ arguments: [String]) throws -> Int32 {
+    /// - Parameter output: where its standard output and error go; nil: to those of this program.
+    static func run(_ path: String, _ arguments: [String], output: String? = nil) throws -> Int32 {
         var process = pid_t()
         var words: [UnsafeMutablePointer<CChar>?] = ([path] + arguments).map { strdup($0) } + [nil]
         defer { for word in words { free(word) } }
-        let reason = posix_spawnp(&process, path, nil, nil, &words, environ)
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        if let output {
+            posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, output, O_WRONLY, 0)
+            posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO)
+        }
+        let reason = posix_spawnp(&process, path, &actions, nil, &words, environ)
         guard reason == 0 else { throw CommandFailure("\(path): \(String(cString: strerror(reason))).") }
         // Ctrl-C is the program's, not ours, while it runs.
         let old = signal(SIGINT, SIG_IGN)

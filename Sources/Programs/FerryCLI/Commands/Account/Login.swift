@@ -46,19 +46,10 @@ extension Command {
                 creates
                 ? try context.newPassword("Password for \(email)") : try context.password("Password for \(email)")
         }
-        var request = SignInRequest(
+        let request = SignInRequest(
             server: arguments.argument("URL") ?? "", email: email, password: password, create: creates,
             invitation: arguments.value("invite"), code: code, merges: arguments.has("merge"))
-        do {
-            context.show(
-                try await context.announcing("Waiting for \(request.server.printable).") { [request] in
-                    try await context.service.signIn(request)
-                })
-        } catch let error as ControlError where error.code == .conflict && !request.merges {
-            guard try context.confirmMerge(error) else { return .failure }
-            request.merges = true
-            context.show(try await context.service.signIn(request))
-        }
+        context.show(try await context.signIn(request))
         return .success
     }
 
@@ -120,7 +111,7 @@ extension Command {
         return .success
     }
 
-    private static let credentials = [
+    static let credentials = [
         Option("email", value: "ADDRESS", summary: "the account's e-mail address"),
         Option("password-stdin", summary: "read the password from standard input"),
     ]
@@ -128,7 +119,7 @@ extension Command {
 
 extension CommandContext {
     /// A password, from standard input or a prompt; never from an argument.
-    fileprivate func password(_ prompt: String) throws -> String {
+    func password(_ prompt: String) throws -> String {
         if arguments.has("password-stdin") {
             let text = try readStandardInput(limit: 4096)
             return String(text.prefix { $0 != "\n" && $0 != "\r\n" })
@@ -142,13 +133,29 @@ extension CommandContext {
     }
 
     /// A password that is to be set: a prompt asks twice.
-    fileprivate func newPassword(_ prompt: String) throws -> String {
+    func newPassword(_ prompt: String) throws -> String {
         let first = try password(prompt)
         guard !arguments.has("password-stdin") else { return first }
         guard try password("\(prompt), again") == first else {
             throw CommandFailure("The two are not the same. Nothing was changed.", status: .usage)
         }
         return first
+    }
+
+    /// Signs in, and asks on a terminal what is to become of tasks that belong to another account.
+    ///
+    /// - Throws: `CommandFailure` where that is left undecided.
+    func signIn(_ request: SignInRequest) async throws -> AccountSummary {
+        do {
+            return try await announcing("Waiting for \(request.server.printable).") {
+                try await service.signIn(request)
+            }
+        } catch let error as ControlError where error.code == .conflict && !request.merges {
+            guard try confirmMerge(error) else { throw CommandFailure("Not signed in.") }
+            var request = request
+            request.merges = true
+            return try await service.signIn(request)
+        }
     }
 
     /// Asks what is to become of tasks that belong to another account. Returns whether they are to
