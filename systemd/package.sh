@@ -55,7 +55,8 @@ done
 "$stage/bin/ferryd" manual ferryd.yaml >"$stage/man/ferryd.yaml.5"
 "$stage/bin/ferry-server" manual >"$stage/man/ferry-server.8"
 cp systemd/ferryd.service systemd/ferryd.socket "$stage/user/"
-cp README.md Examples/nginx.conf "$stage/"
+cp README.md Examples/nginx.conf systemd/ferry.desktop "$stage/"
+cp -r Examples/compose "$stage/compose"
 cp systemd/ferry-server.service "$tree/debian/ferry-server.service"
 cp systemd/ferry-server.sysusers "$tree/debian/ferry-server.sysusers"
 {
@@ -63,6 +64,7 @@ cp systemd/ferry-server.sysusers "$tree/debian/ferry-server.sysusers"
     echo "#"
     "$stage/bin/ferry-server" run --help | sed -n '/^Options:/,/^ *-h,/{/^Options:/d;/-h, --help/d;s/^ */#   /p}'
     echo
+    echo "# /etc/ferry-server.yaml, which 'ferry-server setup' writes, has the same settings; options here win."
     echo 'FERRY_SERVER_OPTIONS=""'
 } >"$tree/debian/ferry-server.default"
 
