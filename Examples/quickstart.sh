@@ -51,7 +51,17 @@ if ((${#missing[@]})); then
         install -y --no-install-recommends "${missing[@]}" >/dev/null
 fi
 command -v swift >/dev/null \
-    || { echo "Swift 6.3 is missing. Get it from https://www.swift.org/install/linux/ and run this again." >&2; exit 1; }
+    || {
+        cat >&2 <<EOF
+Swift 6.3 is missing. Debian has none; swiftly, the installer of swift.org, gets it into your home directory:
+
+    curl -O https://download.swift.org/swiftly/linux/swiftly-$(uname -m).tar.gz
+    tar zxf swiftly-$(uname -m).tar.gz && ./swiftly init && . ~/.local/share/swiftly/env.sh && swiftly install 6.3
+
+Other ways are at https://www.swift.org/install/linux/. Then run this again.
+EOF
+        exit 1
+    }
 say "Building (the first time takes some minutes)"
 swift build -c release --static-swift-stdlib --product ferryd
 swift build -c release --static-swift-stdlib --product ferry
@@ -204,6 +214,6 @@ EOF
 fi
 cat <<EOF
 
-Done; everything is cleaned up. 'Examples/quickstart.sh --keep' leaves it running. To use Ferry for real, run
-'ferry-server run --data DIR' somewhere, 'ferryd run' on each machine, and 'ferry login URL'; README.md tells more.
+Done; everything is cleaned up. 'Examples/quickstart.sh --keep' leaves it running. To use Ferry for real, see
+"Install" in README.md: 'ferry-server setup' on a server, and 'ferry setup URL' on each machine.
 EOF
