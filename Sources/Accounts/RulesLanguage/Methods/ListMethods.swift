@@ -6,7 +6,7 @@ enum ListMethods {
     static let elementLimit = 100_000
 
     static func call(
-        _ name: String, on list: RuleList, _ arguments: [RuleValue], _ counter: inout WorkCounter
+        _ name: String, on list: RuleValue.List, _ arguments: [RuleValue], _ counter: inout WorkCounter
     ) throws(OperationError) -> RuleValue {
         try counter.spend(elements: list.count)
         switch name {
@@ -50,7 +50,7 @@ enum ListMethods {
 
     /// Calls a method of a value that a query leaves open.
     static func call(
-        _ name: String, on unknown: UnknownValue, _ arguments: [RuleValue], _ counter: inout WorkCounter
+        _ name: String, on unknown: RuleValue.Unknown, _ arguments: [RuleValue], _ counter: inout WorkCounter
     ) throws(OperationError) -> RuleValue {
         guard name == "hasAny" || name == "hasAll", let argument = arguments.first else { return .unknown(.anything) }
         if case .unknown = argument { return .unknown(.anything) }
@@ -89,7 +89,7 @@ enum ListMethods {
     }
 
     private static func joined(
-        _ list: RuleList, by separator: RuleValue?, _ counter: inout WorkCounter
+        _ list: RuleValue.List, by separator: RuleValue?, _ counter: inout WorkCounter
     ) throws(OperationError) -> String {
         guard case .string(let separator)? = separator else { throw OperationError("\"join\" takes a string.") }
         var text = ""

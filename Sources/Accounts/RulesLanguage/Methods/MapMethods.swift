@@ -1,7 +1,7 @@
 /// The methods of maps and of the differences between maps.
 enum MapMethods {
     static func call(
-        _ name: String, on map: RuleMap, _ arguments: [RuleValue], _ counter: inout WorkCounter
+        _ name: String, on map: RuleValue.Map, _ arguments: [RuleValue], _ counter: inout WorkCounter
     ) throws(OperationError) -> RuleValue {
         try counter.spend(elements: map.count ?? 1)
         switch name {
@@ -25,7 +25,7 @@ enum MapMethods {
 
     /// Calls a method of `new.diff(old)`.
     static func call(
-        _ name: String, from old: RuleMap, to new: RuleMap, _ counter: inout WorkCounter
+        _ name: String, from old: RuleValue.Map, to new: RuleValue.Map, _ counter: inout WorkCounter
     ) throws(OperationError) -> RuleValue {
         let (old, new) = (old.entries ?? [:], new.entries ?? [:])
         try counter.spend(elements: old.count + new.count)
@@ -46,7 +46,7 @@ enum MapMethods {
     }
 
     /// `get(key, default)`, where `key` may be a list of keys that lead into maps.
-    private static func value(of arguments: [RuleValue], in map: RuleMap) throws(OperationError) -> RuleValue {
+    private static func value(of arguments: [RuleValue], in map: RuleValue.Map) throws(OperationError) -> RuleValue {
         guard let key = arguments.first, let other = arguments.last else { return .null }
         let path: [String]
         switch key {

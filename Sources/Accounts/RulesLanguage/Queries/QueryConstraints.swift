@@ -9,7 +9,7 @@ struct QueryConstraints: Sendable {
     static let alternativeLimit = 30
 
     private var known: [[String]: RuleValue] = [:]
-    private var open: [[String]: [UnknownValue.Condition]] = [:]
+    private var open: [[String]: [RuleValue.Unknown.Condition]] = [:]
 
     /// Divides a query into alternatives; nil if there are too many.
     static func alternatives(of query: Query) -> [QueryConstraints]? {
@@ -90,7 +90,7 @@ struct QueryConstraints: Sendable {
         known[path.segments] = value
     }
 
-    private mutating func add(_ condition: UnknownValue.Condition, at path: FieldPath) {
+    private mutating func add(_ condition: RuleValue.Unknown.Condition, at path: FieldPath) {
         guard !path.isDocumentName else { return }
         open[path.segments, default: []].append(condition)
     }
@@ -113,7 +113,7 @@ struct QueryConstraints: Sendable {
         }
         let isMap = (Array(known.keys) + Array(open.keys)).contains { $0.count > path.count && $0.starts(with: path) }
         if isMap { return .map(.view(OpenMap(constraints: self, path: path))) }
-        return .unknown(UnknownValue(conditions: open[path] ?? []))
+        return .unknown(RuleValue.Unknown(conditions: open[path] ?? []))
     }
 
     private static func value(at path: ArraySlice<String>, in outer: RuleValue) -> RuleValue {

@@ -17,101 +17,105 @@ indirect enum RuleValue: Sendable {
     case latlng(GeoPoint)
     /// The segments of a path, without slashes.
     case path([String])
-    case list(RuleList)
+    case list(List)
     case set(Set<RuleValue>)
-    case map(RuleMap)
+    case map(Map)
     /// The difference `first.diff(second)` of two maps.
-    case mapDifference(RuleMap, RuleMap)
+    case mapDifference(Map, RuleValue.Map)
     /// Something that a query leaves open: different documents that it may return have different
     /// values here.
-    case unknown(UnknownValue)
+    case unknown(Unknown)
 }
 
-/// A list, either built by an expression or a stored array whose elements are converted when they
-/// are used.
-enum RuleList: Sendable {
-    case built([RuleValue])
-    case stored([Value])
+extension RuleValue {
+    /// A list, either built by an expression or a stored array whose elements are converted when they
+    /// are used.
+    enum List: Sendable {
+        case built([RuleValue])
+        case stored([Value])
 
-    var count: Int {
-        switch self {
-        case .built(let elements): elements.count
-        case .stored(let elements): elements.count
+        var count: Int {
+            switch self {
+            case .built(let elements): elements.count
+            case .stored(let elements): elements.count
+            }
         }
-    }
 
-    var elements: [RuleValue] {
-        switch self {
-        case .built(let elements): elements
-        case .stored(let elements): elements.map(RuleValue.init)
+        var elements: [RuleValue] {
+            switch self {
+            case .built(let elements): elements
+            case .stored(let elements): elements.map(RuleValue.init)
+            }
         }
-    }
 
-    /// The element at an index; nil beyond the ends.
-    func element(at index: Int) -> RuleValue? {
-        switch self {
-        case .built(let elements): elements.indices.contains(index) ? elements[index] : nil
-        case .stored(let elements): elements.indices.contains(index) ? RuleValue(elements[index]) : nil
+        /// The element at an index; nil beyond the ends.
+        func element(at index: Int) -> RuleValue? {
+            switch self {
+            case .built(let elements): elements.indices.contains(index) ? elements[index] : nil
+            case .stored(let elements): elements.indices.contains(index) ? RuleValue(elements[index]) : nil
+            }
         }
-    }
 
-    func contains(_ value: RuleValue) -> Bool {
-        switch self {
-        case .built(let elements): elements.contains(value)
-        case .stored(let elements): elements.contains { RuleValue($0) == value }
+        func contains(_ value: RuleValue) -> Bool {
+            switch self {
+            case .built(let elements): elements.contains(value)
+            case .stored(let elements): elements.contains { RuleValue($0) == value }
+            }
         }
     }
 }
 
-/// A map: built by an expression, the stored fields of a document whose values are converted when
-/// they are used, or a view of something else.
-enum RuleMap: Sendable {
-    case built([String: RuleValue])
-    case stored([String: Value])
-    case view(any RuleMapView)
+extension RuleValue {
+    /// A map: built by an expression, the stored fields of a document whose values are converted when
+    /// they are used, or a view of something else.
+    enum Map: Sendable {
+        case built([String: RuleValue])
+        case stored([String: Value])
+        case view(any RuleMapView)
 
-    /// Returns the value of a key; nil if the map lacks it.
-    func value(of key: String) -> RuleValue? {
-        switch self {
-        case .built(let entries): entries[key]
-        case .stored(let entries): entries[key].map(RuleValue.init)
-        case .view(let view): view.value(of: key)
+        /// Returns the value of a key; nil if the map lacks it.
+        func value(of key: String) -> RuleValue? {
+            switch self {
+            case .built(let entries): entries[key]
+            case .stored(let entries): entries[key].map(RuleValue.init)
+            case .view(let view): view.value(of: key)
+            }
         }
-    }
 
-    /// The entries; nil if a query leaves open which there are.
-    var entries: [String: RuleValue]? {
-        switch self {
-        case .built(let entries): entries
-        case .stored(let entries): entries.mapValues(RuleValue.init)
-        case .view(let view): view.entries
+        /// The entries; nil if a query leaves open which there are.
+        var entries: [String: RuleValue]? {
+            switch self {
+            case .built(let entries): entries
+            case .stored(let entries): entries.mapValues(RuleValue.init)
+            case .view(let view): view.entries
+            }
         }
-    }
 
-    /// The number of entries; nil if a query leaves it open.
-    var count: Int? {
-        switch self {
-        case .built(let entries): entries.count
-        case .stored(let entries): entries.count
-        case .view(let view): view.entries?.count
+        /// The number of entries; nil if a query leaves it open.
+        var count: Int? {
+            switch self {
+            case .built(let entries): entries.count
+            case .stored(let entries): entries.count
+            case .view(let view): view.entries?.count
+            }
         }
-    }
 
-    /// The keys in the order of their bytes; nil if a query leaves open which there are.
-    var keys: [String]? {
-        switch self {
-        case .built(let entries): entries.keys.sorted(by: UTF8Order.isLess)
-        case .stored(let entries): entries.keys.sorted(by: UTF8Order.isLess)
-        case .view(let view): view.entries?.keys.sorted(by: UTF8Order.isLess)
+        /// The keys in the order of their bytes; nil if a query leaves open which there are.
+        var keys: [String]? {
+            switch self {
+            case .built(let entries): entries.keys.sorted(by: UTF8Order.isLess)
+            case .stored(let entries): entries.keys.sorted(by: UTF8Order.isLess)
+            case .view(let view): view.entries?.keys.sorted(by: UTF8Order.isLess)
+            }
         }
-    }
 
-    /// Whether the map has a key; nil if a query leaves it open.
-    func hasKey(_ key: String) -> Bool? {
-        switch self {
-        case .built(let entries): entries[key] != nil
-        case .stored(let entries): entries[key] != nil
-        case .view(let view): view.hasKey(key)
+        /// Whether the map has a key; nil if a query leaves it open.
+        func hasKey(_ key: String) -> Bool? {
+            switch self {
+            case .built(let entries): entries[key] != nil
+            case .stored(let entries): entries[key] != nil
+            case .view(let view): view.hasKey(key)
+            }
         }
     }
 }

@@ -40,16 +40,16 @@ extension Command {
         }
         var password: String?
         if code != nil {
-            password = try context.newPassword("New password")
+            password = try SignIn(context: context).newPassword("New password")
         } else if let email {
+            let signIn = SignIn(context: context)
             password =
-                creates
-                ? try context.newPassword("Password for \(email)") : try context.password("Password for \(email)")
+                try creates ? signIn.newPassword("Password for \(email)") : signIn.password("Password for \(email)")
         }
         let request = SignInRequest(
             server: arguments.argument("URL") ?? "", email: email, password: password, create: creates,
             invitation: arguments.value("invite"), code: code, merges: arguments.has("merge"))
-        context.show(try await context.signIn(request))
+        context.show(try await SignIn(context: context).run(request))
         return .success
     }
 
@@ -73,8 +73,8 @@ extension Command {
             }
             (old, new) = (String(lines[0]), String(lines[1]))
         } else {
-            old = try context.password("Current password")
-            new = try context.newPassword("New password")
+            old = try SignIn(context: context).password("Current password")
+            new = try SignIn(context: context).newPassword("New password")
         }
         try await context.service.changePassword(from: old, to: new)
         context.terminal.note("The password is changed. Other machines of the account have to sign in again.")
@@ -88,7 +88,7 @@ extension Command {
         guard let email = context.arguments.value("email") else {
             throw UsageError("--email is missing.", path: ["link"])
         }
-        let password = try context.newPassword("Password for \(email)")
+        let password = try SignIn(context: context).newPassword("Password for \(email)")
         context.show(try await context.service.link(email: email, password: password))
         return .success
     }
@@ -118,67 +118,6 @@ extension Command {
 }
 
 extension CommandContext {
-    /// A password, from standard input or a prompt; never from an argument.
-    func password(_ prompt: String) throws -> String {
-        if arguments.has("password-stdin") {
-            let text = try readStandardInput(limit: 4096)
-            return String(text.prefix { $0 != "\n" && $0 != "\r\n" })
-        }
-        guard let password = terminal.readSecret("\(prompt): ") else {
-            throw CommandFailure(
-                "There is no terminal to ask for the password on.", hint: "Pipe it in with --password-stdin.",
-                status: .usage)
-        }
-        return password
-    }
-
-    /// A password that is to be set: a prompt asks twice.
-    func newPassword(_ prompt: String) throws -> String {
-        let first = try password(prompt)
-        guard !arguments.has("password-stdin") else { return first }
-        guard try password("\(prompt), again") == first else {
-            throw CommandFailure("The two are not the same. Nothing was changed.", status: .usage)
-        }
-        return first
-    }
-
-    /// Signs in, and asks on a terminal what is to become of tasks that belong to another account.
-    ///
-    /// - Throws: `CommandFailure` where that is left undecided.
-    func signIn(_ request: SignInRequest) async throws -> AccountSummary {
-        do {
-            return try await announcing("Waiting for \(request.server.printable).") {
-                try await service.signIn(request)
-            }
-        } catch let error as ControlError where error.code == .conflict && !request.merges {
-            guard try confirmMerge(error) else { throw CommandFailure("Not signed in.") }
-            var request = request
-            request.merges = true
-            return try await service.signIn(request)
-        }
-    }
-
-    /// Asks what is to become of tasks that belong to another account. Returns whether they are to
-    /// be united with the new one's.
-    ///
-    /// - Throws: `error`, where there is no terminal to ask on.
-    fileprivate func confirmMerge(_ error: ControlError) throws -> Bool {
-        let question =
-            "\(error.message.printable)\nMerge them into the account, use a new directory, or cancel? [m/n/C] "
-        switch terminal.ask(question)?.lowercased() {
-        case nil: throw error
-        case "m"?, "merge"?: return true
-        case "n"?, "new"?:
-            terminal.note(
-                "Nothing was changed. Name the new directory as 'tasks: DIRECTORY' in ferryd.yaml ('ferry config' shows where "
-                    + "that is), run 'systemctl --user restart ferryd', and sign in again.")
-            return false
-        default:
-            terminal.note("Nothing was changed.")
-            return false
-        }
-    }
-
     fileprivate func show(_ account: AccountSummary, _ usage: AccountUsageSummary? = nil) {
         if wantsJSON {
             if let usage {

@@ -150,7 +150,7 @@ private struct MachineSetup {
         guard let url = url ?? context.terminal.ask("Address of the server (empty: none yet): "), !url.isEmpty else {
             return false
         }
-        let account = try await context.signIn(request(url, email))
+        let account = try await SignIn(context: context).run(request(url, email))
         say("account", "\(account.email ?? "anonymous") on \(account.server)")
         return true
     }
@@ -171,10 +171,11 @@ private struct MachineSetup {
         let creates = email != nil && (arguments.has("create") || invitation != nil)
         var password: String?
         if code != nil {
-            password = try context.newPassword("New password")
+            password = try SignIn(context: context).newPassword("New password")
         } else if let email {
             let prompt = "Password for \(email)"
-            password = try creates ? context.newPassword(prompt) : context.password(prompt)
+            password =
+                try creates ? SignIn(context: context).newPassword(prompt) : SignIn(context: context).password(prompt)
         }
         return SignInRequest(
             server: url, email: email, password: password, create: creates, invitation: invitation, code: code,
