@@ -1,5 +1,6 @@
 import SQLite
 import Synchronization
+import SystemIO
 
 /// A read-only connection, and a thread for reads that may take long.
 final class DocumentReader: Sendable {
@@ -60,40 +61,45 @@ final class DocumentReader: Sendable {
 /// Readers that share the work. None of them ever waits for the writer.
 final class ReaderPool: Sendable {
     private let readers: [DocumentReader]
-    /// The number of unfinished reads of each reader.
-    private let loads: Mutex<[Int]>
+    /// Takes short reads while all others are busy with long ones.
+    private let reserve: DocumentReader
+    private let turns: TurnPool
 
-    init(_ readers: [DocumentReader]) {
+    init(_ readers: [DocumentReader], reserve: DocumentReader) {
         self.readers = readers
-        loads = Mutex([Int](repeating: 0, count: readers.count))
+        self.reserve = reserve
+        turns = TurnPool(workers: readers.count)
     }
 
     /// Runs `body` on one of the readers.
     ///
     /// - Parameters:
     ///   - isShort: whether the read takes no longer than waking a thread. It is then done on the
-    ///     caller's thread if a reader is free. Such a read must not plan a query.
-    ///   - account: the account for whose queries an index may be suggested; nil for the operator.
+    ///     caller's thread if a reader is free, and never waits for a long one. Such a read must
+    ///     not plan a query.
+    ///   - account: the account that reads, and for whose queries an index may be suggested; nil
+    ///     for the operator. See `TurnSchedule`.
     ///   - damage: the handling of documents that cannot be read, if `isShort` is false.
     func read<Result: Sendable>(
         isShort: Bool = false, for account: String? = nil, damage: DocumentTables.Damage = .fails,
         _ body: @escaping @Sendable (_ tables: DocumentTables, _ visible: Int64) throws -> Result
     ) async throws -> Result {
-        let index = loads.withLock { loads in
-            let index = loads.indices.min { loads[$0] < loads[$1] } ?? 0
-            loads[index] += 1
-            return index
-        }
-        defer { loads.withLock { $0[index] -= 1 } }
         do {
-            if isShort, let result = try readers[index].readHere(body) { return result }
-            return try await readers[index].read(for: account, damage, body)
+            if isShort {
+                for reader in readers {
+                    if let result = try reader.readHere(body) { return result }
+                }
+                return try await reserve.read(for: nil, .fails, body)
+            }
+            return try await turns.run(for: account) { reader in
+                try await readers[reader].read(for: account, damage, body)
+            }
         } catch {
             throw DocumentStoreError(error)
         }
     }
 
     func close() {
-        for reader in readers { reader.close() }
+        for reader in readers + [reserve] { reader.close() }
     }
 }

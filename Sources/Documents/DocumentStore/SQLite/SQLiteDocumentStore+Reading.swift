@@ -118,7 +118,7 @@ extension SQLiteDocumentStore {
                     }
                 }
                 let current = execution
-                let (next, page) = try await readers.read { tables, visible in
+                let (next, page) = try await readers.read(for: account) { tables, visible in
                     try tables.checkHorizon(current.readTime)
                     var next = current
                     let page = try next.nextPage(in: tables, visible: visible)

@@ -108,14 +108,15 @@ package final class SQLiteDocumentStore: DocumentStore {
                 inheritedFields: configuration.inheritedFields)
             self.writer = writer
             settings.cacheKiB = configuration.readerCacheKiB
-            readers = ReaderPool(
-                try (0..<max(1, configuration.readerCount)).map { _ in
-                    let sqlite = try SQLiteDatabase(path: path, configuration: settings.readOnly)
-                    let tables = DocumentTables(sqlite, name: database, tuning: configuration.tuning)
-                    tables.onIndexSuggestion = { [weak writer] in writer?.requestComposite($1, of: $0, for: $2) }
-                    tables.onDamage = { [report = configuration.onDamage] in report(DocumentStoreError($0)) }
-                    return DocumentReader(tables, index: index)
-                })
+            var made = try (0...max(1, configuration.readerCount)).map { _ in
+                let sqlite = try SQLiteDatabase(path: path, configuration: settings.readOnly)
+                let tables = DocumentTables(sqlite, name: database, tuning: configuration.tuning)
+                tables.onIndexSuggestion = { [weak writer] in writer?.requestComposite($1, of: $0, for: $2) }
+                tables.onDamage = { [report = configuration.onDamage] in report(DocumentStoreError($0)) }
+                return DocumentReader(tables, index: index)
+            }
+            let reserve = made.removeLast()
+            readers = ReaderPool(made, reserve: reserve)
         } catch {
             throw DocumentStoreError(error)
         }
