@@ -1,9 +1,29 @@
+import Dispatch
 import SQLite
 import Testing
 
 @testable import BucketStore
 
 struct ListingTests {
+    @Test func `a change waits for no listing`() async throws {
+        let directory = try TemporaryDirectory()
+        let index = try BucketIndex(path: "\(directory.path)/index.db")
+        let gate = DispatchSemaphore(value: 0)
+        try await withThrowingTaskGroup { group in
+            for _ in 0..<5 { group.addTask { try await index.list(for: "anna/") { _ in gate.wait() } } }
+            for number in 0..<20 {
+                _ = try await index.write { database in
+                    try database.execute("INSERT INTO bucket VALUES (?, 0)", [.text("b\(number)")])
+                    return []
+                }
+            }
+            for _ in 0..<5 { gate.signal() }
+            try await group.waitForAll()
+        }
+        #expect(try await index.list(for: "bob/") { try $0.hasBucket("b19") })
+        await index.close()
+    }
+
     /// Whatever the keys, prefix, delimiter and page size: the pages together are what a look at all keys gives.
     @Test(arguments: 0..<60) func `pages together are the whole listing`(seed: UInt64) async throws {
         var random = SeededGenerator(seed: seed)

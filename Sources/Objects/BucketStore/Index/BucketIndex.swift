@@ -1,6 +1,7 @@
 import JSON
 package import SQLite
 import Synchronization
+import SystemIO
 
 /// The index of buckets, objects and multipart uploads, in SQLite. The bytes lie elsewhere, see
 /// `ObjectPlace`.
@@ -9,6 +10,8 @@ import Synchronization
 package actor BucketIndex {
     private let database: SQLiteActor
     private let reader: Mutex<SQLiteDatabase>
+    private let listings: SQLiteActor
+    private let turns = TurnPool(workers: 1)
     private var waiting: [Change] = []
     private var isWriting = false
 
@@ -24,6 +27,7 @@ package actor BucketIndex {
     init(path: String) throws {
         database = try SQLiteActor(path: path) { try $0.migrate("buckets", Self.migrations) }
         reader = Mutex(try SQLiteDatabase(path: path, configuration: SQLiteConfiguration().readOnly))
+        listings = try SQLiteActor(path: path, configuration: SQLiteConfiguration().readOnly)
     }
 
     /// The versions of the schema, for programs that open the index beside a running store.
@@ -83,8 +87,17 @@ package actor BucketIndex {
         try reader.withLock { try body($0) }
     }
 
+    /// Reads what is committed, on a thread for listings, which may take long: changes do not wait
+    /// for them, and accounts take turns.
+    package nonisolated func list<Result: Sendable>(
+        for account: String?, _ body: @Sendable (SQLiteDatabase) throws -> Result
+    ) async throws -> Result {
+        try await turns.run(for: account) { _ in try await listings.run(body) }
+    }
+
     func close() async {
         reader.withLock { $0.close() }
+        await listings.close()
         await database.close()
     }
 

@@ -17,7 +17,7 @@ struct ListingResource: Sendable {
         let limit = try call.integer("max-keys", in: 0...1000, otherwise: 1000)
         let marker = call.parameter(isVersion2 ? "start-after" : "marker") ?? ""
         let after = try isVersion2 ? call.parameter("continuation-token").map(Self.decode(token:)) ?? marker : marker
-        let listing = try await store.index.read { database in
+        let listing = try await store.index.list(for: call.credential.prefix) { database in
             guard try database.hasBucket(bucket) else { throw S3Error.noSuchBucket }
             return try database.list(bucket, prefix: prefix, delimiter: delimiter, after: after, limit: limit)
         }
@@ -76,7 +76,7 @@ struct ListingResource: Sendable {
             throw S3Error.invalidArgument("A version-id marker cannot be specified without a key marker.")
         }
         try S3Call.check(version: version)
-        let listing = try await store.index.read { database in
+        let listing = try await store.index.list(for: call.credential.prefix) { database in
             guard try database.hasBucket(bucket) else { throw S3Error.noSuchBucket }
             return try database.list(bucket, prefix: prefix, delimiter: delimiter, after: after, limit: limit)
         }

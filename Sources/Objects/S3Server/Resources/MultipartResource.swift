@@ -146,7 +146,7 @@ struct MultipartResource: Sendable {
         let limit = try call.integer("max-uploads", in: 1...1000, otherwise: 1000)
         let (keyMarker, idMarker) = (call.parameter("key-marker") ?? "", call.parameter("upload-id-marker") ?? "")
         let delimiter = call.parameter("delimiter").flatMap { $0.isEmpty ? nil : $0 }
-        let listing = try await context.store.index.read { database in
+        let listing = try await context.store.index.list(for: call.credential.prefix) { database in
             try database.uploads(
                 bucket, prefix: prefix, delimiter: delimiter, after: (keyMarker, idMarker), limit: limit)
         }
