@@ -44,6 +44,27 @@ import Testing
         }
     }
 
+    @Test func `a copy that a command has changed meanwhile stays a task of its own`() async throws {
+        try await withMachines { laptop, desk in
+            try laptop.write("Plan.md", "the plan\n")
+            #expect(await desk.has("Plan.md", "the plan\n"))
+            try laptop.write("Tour.md", "the plan\n")
+            #expect(await laptop.eventually { await laptop.sync.task(atPath: "Tour.md") != nil })
+            let copy = try #require(await laptop.sync.task(atPath: "Tour.md"))
+            await laptop.sync.setPaused(true)
+            var edit = TaskEdit()
+            edit.isCompleted = true
+            try await laptop.sync.edit(copy, edit)
+            laptop.remove("Plan.md")
+            #expect(await laptop.eventually { await laptop.sync.task(atPath: "Plan.md") == nil })
+            await laptop.sync.setPaused(false)
+            for machine in [laptop, desk] {
+                #expect(await machine.has("Tour.md", "---\ncompleted: true\n---\nthe plan\n"))
+                #expect(await machine.lacks("Plan.md"))
+            }
+        }
+    }
+
     @Test func `a save under another task file's name that is renamed over the old one is an edit`() async throws {
         try await withTask { laptop, desk, task in
             try laptop.write("new.md", "the plan\nand more\n")

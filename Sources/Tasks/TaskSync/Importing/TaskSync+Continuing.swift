@@ -63,6 +63,15 @@ extension TaskSync {
         return newborns[older].map { $0.time < time } ?? true
     }
 
+    /// Whether a task's document says what is still to be written to its file, such as what a
+    /// command has changed while syncing is paused.
+    func isBehind(_ task: String) async throws -> Bool {
+        try await client.reading { transaction in
+            let row = try SyncTables(transaction).file(task)
+            return try row.map { FileExport.isBehind($0, try transaction.task(task)) } ?? false
+        }
+    }
+
     /// A task that was made of a new file has been the file of another one: it goes without a
     /// trace, and the file stays. What was changed of it elsewhere meanwhile keeps it, as an edit
     /// does against any delete.
@@ -108,7 +117,9 @@ extension TaskSync {
         let copies = try await client.reading { transaction in
             let tables = SyncTables(transaction)
             guard let row = try tables.file(task), !row.bytes.isEmpty else { return [FileRow]() }
-            return try others.compactMap { try tables.file($0) }.filter { $0.bytes == row.bytes }
+            return try others.compactMap { try tables.file($0) }.filter { copy in
+                try copy.bytes == row.bytes && !FileExport.isBehind(copy, transaction.task(copy.task))
+            }
         }
         guard copies.count == 1, let copy = copies.first, index.path(of: copy.task) == copy.path,
             let stamp = try? folder.stamp(copy.path), stamp.hasContent(of: copy.stamp)

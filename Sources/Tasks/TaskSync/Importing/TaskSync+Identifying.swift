@@ -65,7 +65,7 @@ extension TaskSync {
             if !isMoved { isMoved = try await isFree(other) }
             guard isMoved else { return (entry.task, false) }
             // Saved under another name first: it is this one's new text.
-            if folder.isFullyWatched, isNewborn(other, after: entry.task) {
+            if folder.isFullyWatched, isNewborn(other, after: entry.task), try await !isBehind(other) {
                 try await dissolve(other)
                 return (entry.task, false)
             }

@@ -330,11 +330,7 @@ extension TaskSync {
         guard let entry = index[path], held[entry.task] == nil, let now = try? folder.stamp(path),
             entry.stamp != now, entry.stamp.hasContent(of: now)
         else { return }
-        let isBehind = try await client.reading { transaction in
-            let row = try SyncTables(transaction).file(entry.task)
-            return try row.map { FileExport.isBehind($0, try transaction.task(entry.task)) } ?? false
-        }
-        if isBehind { try await restamp(entry.task, path, now) }
+        if try await isBehind(entry.task) { try await restamp(entry.task, path, now) }
     }
 
     /// The file if it is there, changed, and readable; what keeps it out is noted.
@@ -493,7 +489,7 @@ extension TaskSync {
             // another: the import asks for it.
             guard folder.isFullyWatched else { return }
             // Saved under another name first: it is this one's new text.
-            if isNewborn(entry.task, after: replaced.task) {
+            if isNewborn(entry.task, after: replaced.task), try await !isBehind(entry.task) {
                 try await dissolve(entry.task)
                 return take(to, stamp, for: replaced.task)
             }

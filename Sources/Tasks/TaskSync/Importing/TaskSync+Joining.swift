@@ -62,9 +62,10 @@ extension TaskSync {
         let (userID, time, made) = (configuration.userID, configuration.wallClock(), entry.task)
         let joined: FileRow? = try await client.transaction { transaction in
             let tables = SyncTables(transaction)
-            guard var row = try tables.file(made), row.path == path else { return nil }
-            let local = ConcurrentCreation.Local(
-                view: try transaction.task(made), bytes: row.bytes, knownTime: knownTime)
+            let view = try transaction.task(made)
+            // What a command has changed is still to be written.
+            guard var row = try tables.file(made), row.path == path, !FileExport.isBehind(row, view) else { return nil }
+            let local = ConcurrentCreation.Local(view: view, bytes: row.bytes, knownTime: knownTime)
             guard
                 let common = ConcurrentCreation.commonVersion(
                     local, other, named: path.name, userID: userID, replica: transaction.replicaID)
