@@ -4,7 +4,7 @@ source "$(dirname "$0")/common.sh"
 
 # Clients of Google's and MinIO's, whose own tests are run, with their compiler; other S3 clients; shells whose
 # completion is tested; a proxy; a FUSE mount; what makes Debian packages.
-tools=(python3-venv openssl vim-tiny zsh fish rclone s3cmd iproute2 nginx-light bindfs golang-google-cloud-dev
+tools=(python3-venv openssl vim-tiny zsh fish tmux rclone s3cmd iproute2 nginx-light bindfs golang-google-cloud-dev
     golang-github-minio-minio-go-v7-dev golang-go debhelper dpkg-dev fakeroot lintian patchelf caddy)
 mapfile -t libraries < <(grep -v '^#' Sources/C/packages.txt)
 
