@@ -140,6 +140,7 @@ let package = Package(
 
         // Tasks
         target("TaskFolder", in: "Tasks", uses: ["SystemIO"]),
+        target("Reconciliation", in: "Tasks", uses: ["DocumentModel", "Merge", "TaskModel"]),
         target(
             "TaskSync", in: "Tasks",
             uses: [
@@ -184,6 +185,11 @@ let package = Package(
             path: "Tests/Benchmark/ferry-bench", swiftSettings: settings),
         testKit("DocumentStoreTestKit", uses: ["DocumentModel", "DocumentStore", "FirestoreProtocol"]),
         testKit("ObjectStoreTestKit", uses: ["ObjectStorage"]),
+        testKit("ReconciliationTestKit", uses: ["DocumentModel", "Merge", "Reconciliation", "TaskModel"]),
+        .executableTarget(
+            name: "reconcile", dependencies: ["Reconciliation", "ReconciliationTestKit"],
+            path: "Tests/ReconciliationTool",
+            swiftSettings: settings),
         testKit("HTTPTestKit", uses: ["HTTPMessages", "HTTPServer", "SystemIO"]),
         testKit("GRPCTestKit", uses: ["GRPCClient", "GRPCProtocol", "GRPCServer"]),
         testKit(
@@ -240,6 +246,7 @@ let package = Package(
                 "IdentityTestKit", "JSON",
             ]),
         tests("TaskFolder", uses: ["SystemIO"]),
+        tests("Reconciliation", uses: ["DocumentModel", "Merge", "ReconciliationTestKit", "TaskModel"]),
         tests(
             "TaskSync",
             uses: [

@@ -28,6 +28,7 @@ CONVERTED = [
     "Tests/FirestoreProtocolTests", "Tests/JSONTests", "Tests/MergeTests", "Tests/ObjectStorageTests",
     "Tests/ObjectStoreTestKit", "Tests/SQLiteTests", "Tests/SystemIOTests", "Tests/SystemServiceTests", "Tests/TaskModelTests",
     "Tests/UstarTests", "Tests/YAMLTests",
+    "Sources/Tasks/Reconciliation", "Tests/ReconciliationTestKit", "Tests/ReconciliationTests", "Tests/ReconciliationTool",
 ]
 SUFFIXES = {".swift", ".h", ".c"}
 
