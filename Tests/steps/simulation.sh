@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Plays plans of the simulation, 200,000 actions of users in all, the same ones each time.
+# Plays plans of the simulation, 200,000 actions of users in all, the same ones each time, and plans a million random trees.
 #
 #   Tests/steps/simulation.sh               those plans
 #   Tests/steps/simulation.sh --soak N      fresh plans, for N minutes of each processor's time
@@ -30,6 +30,23 @@ if [[ ${1:-} == --soak ]]; then
     finish
 fi
 
+# Plans of random trees and of machines that exchange their changes, a million in all, shared by one process a processor.
+plan_trees() {
+    local pids=() logs number start=$SECONDS
+    logs=$(mktemp -d)
+    for ((number = 1; number <= $(nproc); number++)); do
+        "$(release_directory)/reconcile" $((number * 100000000)) $((1000000 / $(nproc))) >"$logs/$number" 2>&1 &
+        pids[number]=$!
+    done
+    for number in "${!pids[@]}"; do
+        if wait "${pids[number]}"; then count 1 0; else count 0 1 && cat "$logs/$number"; fi
+    done
+    tail -qn 3 "$logs"/*
+    echo "($((SECONDS - start)) s): reconcile"
+    rm -r "$logs"
+}
+
+plan_trees
 simulate --seeds 1-4000
 simulate --often passNamesUnseen --seeds 1-110
 simulate --actions 150 --seeds 1-110
