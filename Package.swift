@@ -219,7 +219,8 @@ let package = Package(
         tests(
             "ObjectStorage",
             uses: [
-                "ObjectStoreTestKit", "HTTPClient", "HTTPMessages", "HTTPServer", "Cryptography", "Compression",
+                "CGear", "ObjectStoreTestKit", "HTTPClient", "HTTPMessages", "HTTPServer", "Cryptography",
+                "Compression",
                 "SQLite", "SystemIO", "Ustar",
             ]),
         tests("BucketStore", uses: ["Cryptography", "SQLite", "SystemIO"]),

@@ -11,13 +11,17 @@ enum { ferry_gear_segment = 1 << 10, ferry_gear_block = 16 * ferry_gear_segment 
 #include <cpuid.h>
 #include <immintrin.h>
 
-// Whether to use AVX-512: only on processors that also have SERIALIZE, Intel's since Sapphire
-// Rapids. There, loading eight words at once ("gather") is faster than one after another; on older
-// ones it is not.
+// Whether the processor has the instructions of `ferry_gear_passes`.
 static inline int ferry_gear_has_instructions(void) {
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq");
+}
+
+// Whether to use them: only on processors that also have SERIALIZE, Intel's since Sapphire Rapids.
+// There, loading eight words at once ("gather") is faster than one after another; on older ones it
+// is not.
+static inline int ferry_gear_is_fast(void) {
     unsigned int a, b, c, d;
-    if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512dq")) return 0;
-    return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d & (1u << 14));
+    return ferry_gear_has_instructions() && __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d & (1u << 14));
 }
 
 // Rolls the hash over a block. If no byte has a hash with all bits of the mask zero, returns 1 and
@@ -56,6 +60,7 @@ __attribute__((target("avx512f,avx512dq"))) static inline int ferry_gear_passes(
 }
 #else
 static inline int ferry_gear_has_instructions(void) { return 0; }
+static inline int ferry_gear_is_fast(void) { return 0; }
 static inline int ferry_gear_passes(const uint64_t table[256], const uint8_t *bytes, uint64_t mask, uint64_t *hash) {
     return 0;
 }

@@ -17,7 +17,7 @@ public struct Chunker: Sendable {
     /// The limits of the length of the chunks.
     public let sizes: ChunkSizes
 
-    private static let hasInstructions = ferry_gear_has_instructions() != 0
+    private static let hasInstructions = ferry_gear_is_fast() != 0
 
     private let strictMask: UInt64
     private let lenientMask: UInt64
