@@ -77,10 +77,11 @@ import Testing
         let content = earlier + Array("appended".utf8)
         let file = try await upload(content, sizes: .small)
         let task = DownloadTask(
-            .manifest(file.manifest), size: .atMost(Manifest.fileLimit), to: directory.path + "/got", from: memory,
-            namespace: namespace,
-            partial: nil, base: path, baseListing: namespace.manifest(first.manifest), isMarked: true, isSynced: false,
-            placement: nil, environment: .system)
+            .manifest(file.manifest), to: directory.path + "/got", from: memory, namespace: namespace,
+            options: DownloadOptions {
+                ($0.base, $0.baseListing) = (path, namespace.manifest(first.manifest))
+                ($0.isMarked, $0.isSynced) = (true, false)
+            }, environment: .system)
         task.start()
         let marks = try #require(try await task.outcome.marks)
         #expect(try FileSystem.read(directory.path + "/got") == content)

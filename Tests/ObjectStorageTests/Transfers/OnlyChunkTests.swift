@@ -18,9 +18,11 @@ import Testing
     private func uploaded(
         _ content: [UInt8], to store: (any ObjectStore)? = nil, inventory: ChunkInventory? = nil
     ) async throws -> UploadedFile {
+        var options = UploadOptions()
+        (options.compression, options.inventory, options.namesOnlyChunk) = (.level(1), inventory, true)
         let task = UploadTask(
-            File(name: "f", bytes: content), to: store ?? memory, namespace: namespace, compression: .level(1),
-            inventory: inventory, environment: .system)
+            File(name: "f", bytes: content), to: store ?? memory, namespace: namespace, options: options,
+            environment: .system)
         task.start()
         return try await task.outcome
     }
@@ -29,9 +31,8 @@ import Testing
         _ content: ContentReference, size: ExpectedSize = .atMost(Manifest.fileLimit), sha256: ContentHash? = nil
     ) async throws -> DownloadedFile {
         let task = DownloadTask(
-            content, size: size, sha256: sha256, to: directory.path + "/got", from: memory, namespace: namespace,
-            partial: nil,
-            base: nil, isSynced: true, placement: nil, environment: .system)
+            content, to: directory.path + "/got", from: memory, namespace: namespace,
+            options: DownloadOptions { ($0.size, $0.sha256) = (size, sha256) }, environment: .system)
         task.start()
         return try await task.outcome
     }
@@ -52,9 +53,10 @@ import Testing
         let up = try await uploaded(Noise.bytes(count))
         let time = FileTime(seconds: -1, nanoseconds: 123_456_000)
         let task = DownloadTask(
-            up.content, size: .exactly(Int64(count)), to: directory.path + "/got", from: memory, namespace: namespace,
-            partial: nil,
-            base: nil, isSynced: true, modified: time, isExecutable: true, placement: nil, environment: .system)
+            up.content, to: directory.path + "/got", from: memory, namespace: namespace,
+            options: DownloadOptions {
+                ($0.size, $0.modified, $0.isExecutable) = (.exactly(Int64(count)), time, true)
+            }, environment: .system)
         task.start()
         _ = try await task.outcome
         let status = try FileDescriptor(path: directory.path + "/got", .read).status()
@@ -96,8 +98,8 @@ import Testing
             try await memory.put(namespace.manifest(manifest.id), manifest.bytes)
             let store = GatedObjectStore(memory)
             let task = DownloadTask(
-                .manifest(manifest.id), size: .exactly(declared), to: directory.path + "/got", from: store,
-                namespace: namespace, partial: nil, base: nil, isSynced: true, placement: nil, environment: .system)
+                .manifest(manifest.id), to: directory.path + "/got", from: store, namespace: namespace,
+                options: DownloadOptions { $0.size = .exactly(declared) }, environment: .system)
             task.start()
             let error = await #expect(throws: ObjectStorageError.self) { try await task.outcome }
             #expect(error?.code == .corrupt)

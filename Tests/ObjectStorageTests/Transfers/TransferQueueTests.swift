@@ -1,13 +1,16 @@
+import SystemIO
 import Testing
 
 @testable import ObjectStorage
 
 @Suite struct TransferQueueTests {
-    private let start = ContinuousClock.now
-    private let ids = (0..<10).map { _ in TransferID.random() }
+    private let start = Duration.seconds(7)
+    private let ids = (0..<10).map { _ in TransferID(randomBy: .system) }
 
     private func queue(limit: Int = 2, seed: UInt64 = 1) -> TransferQueue {
-        TransferQueue(limit: limit, generator: SeededGenerator(seed: seed))
+        var policy = TransferPolicy()
+        policy.simultaneous = limit
+        return TransferQueue(policy: policy, generator: SeededGenerator(seed: seed))
     }
 
     private func launched(_ actions: [TransferQueue.Action]) -> [TransferID] {
@@ -19,7 +22,8 @@ import Testing
         var order: [TransferID] = []
         _ = queue.handle(.suspended, now: start)
         for (index, priority) in [0, 0, 5, 0, 5].enumerated() {
-            order += launched(queue.handle(.added(ids[index], priority: priority, isPaused: false), now: start))
+            order += launched(
+                queue.handle(.added(ids[index], priority: priority, size: nil, isPaused: false), now: start))
         }
         #expect(order.isEmpty)
         order += launched(queue.handle(.resumed, now: start))
@@ -30,8 +34,8 @@ import Testing
 
     @Test func `a waiting transfer keeps no other from running, and is retried in time`() {
         var queue = queue(limit: 1)
-        _ = queue.handle(.added(ids[0], priority: 9, isPaused: false), now: start)
-        _ = queue.handle(.added(ids[1], priority: 0, isPaused: false), now: start)
+        _ = queue.handle(.added(ids[0], priority: 9, size: nil, isPaused: false), now: start)
+        _ = queue.handle(.added(ids[1], priority: 0, size: nil, isPaused: false), now: start)
         let actions = queue.handle(.failed(ids[0], .transient, retryAfter: nil), now: start)
         #expect(launched(actions) == [ids[1]])
         #expect(actions.contains(.showWaiting(ids[0])))
@@ -47,7 +51,7 @@ import Testing
     @Test func `waits grow up to a minute, and are cut short by encouragement`() {
         var queue = queue(limit: 1)
         var now = start
-        _ = queue.handle(.added(ids[0], priority: 0, isPaused: false), now: now)
+        _ = queue.handle(.added(ids[0], priority: 0, size: nil, isPaused: false), now: now)
         var waits: [Duration] = []
         for _ in 0..<12 {
             let actions = queue.handle(.failed(ids[0], .transient, retryAfter: nil), now: now)
@@ -71,20 +75,41 @@ import Testing
     ])
     func `failures that may pass are tried again, the others are given up`(code: ObjectStorageError.Code, again: Bool) {
         var queue = queue()
-        _ = queue.handle(.added(ids[0], priority: 0, isPaused: false), now: start)
+        _ = queue.handle(.added(ids[0], priority: 0, size: nil, isPaused: false), now: start)
         let actions = queue.handle(.failed(ids[0], code, retryAfter: nil), now: start)
         #expect(actions.contains(.giveUp(ids[0])) == !again)
     }
 
     @Test func `a failure of unknown kind is given up after five tries`() {
         var queue = queue()
-        _ = queue.handle(.added(ids[0], priority: 0, isPaused: false), now: start)
+        _ = queue.handle(.added(ids[0], priority: 0, size: nil, isPaused: false), now: start)
         var tries = 1
         while !queue.handle(.failed(ids[0], .unavailable, retryAfter: nil), now: start).contains(.giveUp(ids[0])) {
             _ = queue.handle(.encouraged, now: start)
             tries += 1
         }
         #expect(tries == 5)
+    }
+
+    @Test func `many small ones run beside a few large ones, the smallest first`() {
+        var policy = TransferPolicy()
+        (policy.simultaneous, policy.smallSimultaneous, policy.smallBytes) = (2, 4, 100)
+        policy.order = .smallestFirst
+        var queue = TransferQueue(policy: policy, generator: SeededGenerator(seed: 1))
+        _ = queue.handle(.suspended, now: start)
+        let sizes: [Int64?] = [nil, 1000, 50, 30, 30, 10, .max, -5]
+        for (index, size) in sizes.enumerated() {
+            _ = queue.handle(.added(ids[index], priority: 0, size: size, isPaused: false), now: start)
+        }
+        // −5, 10, 30 and 30 bytes; the next has room, but four run already.
+        #expect(launched(queue.handle(.resumed, now: start)) == [ids[7], ids[5], ids[3], ids[4]])
+        #expect(launched(queue.handle(.ended(ids[7]), now: start)).isEmpty, "120 bytes are too many together")
+        #expect(launched(queue.handle(.ended(ids[5]), now: start)).isEmpty)
+        #expect(launched(queue.handle(.ended(ids[3]), now: start)) == [ids[2]])
+        #expect(launched(queue.handle(.ended(ids[4]), now: start)) == [ids[1]])
+        // Large ones and those of unknown size run only within the first limit.
+        #expect(launched(queue.handle(.ended(ids[2]), now: start)) == [ids[0]])
+        #expect(launched(queue.handle(.ended(ids[1]), now: start)) == [ids[6]])
     }
 
     /// Controls the queue together with real state machines, as `Transfers` does, by random
@@ -128,7 +153,9 @@ import Testing
         for id in ids {
             machines[id] = TransferMachine()
             feed(
-                .added(id, priority: Int.random(in: 0...2, using: &generator), isPaused: Bool.random(using: &generator))
+                .added(
+                    id, priority: Int.random(in: 0...2, using: &generator), size: nil,
+                    isPaused: Bool.random(using: &generator))
             )
         }
         for _ in 0..<200 {

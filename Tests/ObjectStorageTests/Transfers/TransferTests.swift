@@ -150,9 +150,8 @@ import Testing
 
         waited.withLock { $0 = .zero }
         let down = DownloadTask(
-            .manifest(uploaded.manifest), size: .atMost(Manifest.fileLimit), to: directory.path + "/got", from: memory,
-            namespace: namespace,
-            partial: nil, base: nil, isSynced: false, placement: nil, environment: environment)
+            .manifest(uploaded.manifest), to: directory.path + "/got", from: memory, namespace: namespace,
+            options: DownloadOptions { $0.isSynced = false }, environment: environment)
         down.limit(bytesPerSecond: 1000)
         down.limit(bytesPerSecond: nil)
         down.start()

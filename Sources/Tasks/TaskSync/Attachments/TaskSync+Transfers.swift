@@ -145,11 +145,15 @@ extension TaskSync {
                 }
                 let file = try File(path: folder.absolutePath(of: path), name: transfer.name)
                 let earlier = attachments.row(of: transfer.task, named: transfer.name)
+                var options = UploadOptions()
+                options.compression = configuration.compression
+                options.earlier = earlier?.contentKey
+                options.marks = earlier?.marks ?? ChunkFingerprints()
+                options.replaces = transfer.isRepair
+                options.inventory = inventory
+                options.namesOnlyChunk = true
                 let upload = UploadTask(
-                    file, to: objects, namespace: namespace, compression: configuration.compression,
-                    earlier: earlier?.contentKey, marks: earlier?.marks ?? ChunkFingerprints(),
-                    replaces: transfer.isRepair,
-                    inventory: inventory, environment: environment)
+                    file, to: objects, namespace: namespace, options: options, environment: environment)
                 transfer.isExecutable = file.isExecutable
                 transfer.work = .upload(upload)
                 transfer.size = stamp.size
@@ -161,16 +165,23 @@ extension TaskSync {
                 try checkSpace(for: transfer)
                 _ = try folder.openIncoming(incoming)
                 let base = earlierVersion(of: transfer)
+                var options = DownloadOptions()
+                options.name = transfer.name
+                options.size = transfer.expected
+                options.sha256 = transfer.sha256.flatMap { ContentHash(hex: $0) }
+                options.partial = try folder.absolutePath(ofIncoming: incoming)
+                (options.base, options.baseListing) = (base?.path, base?.listing)
+                options.isMarked = true
+                // It is put into its place together with others, and a small one onto the disk as well.
+                options.isSynced = transfer.size > Self.watchedSize
+                options.modified = transfer.modifiedTime.map {
+                    FileTime(seconds: $0.seconds, nanoseconds: $0.nanos)
+                }
+                options.isExecutable = transfer.isExecutable
+                options.placement = { _ in }
                 let download = DownloadTask(
-                    content, name: transfer.name, size: transfer.expected,
-                    sha256: transfer.sha256.flatMap { ContentHash(hex: $0) }, to: incoming, from: objects,
-                    namespace: namespace,
-                    partial: try folder.absolutePath(ofIncoming: incoming), base: base?.path,
-                    baseListing: base?.listing, isMarked: true,
-                    // It is put into its place together with others, and a small one onto the disk as well.
-                    isSynced: transfer.size > Self.watchedSize,
-                    modified: transfer.modifiedTime.map { FileTime(seconds: $0.seconds, nanoseconds: $0.nanos) },
-                    isExecutable: transfer.isExecutable, placement: { _ in }, environment: environment)
+                    content, to: incoming, from: objects, namespace: namespace, options: options,
+                    environment: environment)
                 transfer.work = .download(download)
                 follow(download, transfer) { .download(incoming: incoming, $0.marks) }
             }

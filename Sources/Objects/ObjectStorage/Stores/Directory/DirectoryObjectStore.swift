@@ -141,7 +141,7 @@ public final class DirectoryObjectStore: ObjectStore {
 
     private func removeLeftovers() {
         guard let directory = try? root.directory(Self.incoming), let entries = try? directory.entries() else { return }
-        let now = Int64(time(nil))
+        let now = Environment.system.wallClock() / 1000
         for entry in entries {
             guard let status = try? directory.status(entry.name), status.modified.seconds < now - Self.leftoverAge
             else {

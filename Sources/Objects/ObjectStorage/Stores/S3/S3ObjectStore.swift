@@ -4,6 +4,7 @@ import Glibc
 package import HTTPClient
 import HTTPMessages
 import Synchronization
+import SystemIO
 
 /// A bucket of a store with the S3 REST protocol.
 ///
@@ -37,7 +38,7 @@ public final class S3ObjectStore: ObjectStore {
     /// - Parameter now: The local clock in seconds since 1970, which may be wrong.
     package init(
         _ configuration: S3Configuration, credentials: @escaping S3Credentials.Provider, client: HTTPClient,
-        now: @escaping @Sendable () -> Int64 = { Int64(time(nil)) }
+        now: @escaping @Sendable () -> Int64 = { Environment.system.wallClock() / 1000 }
     ) {
         self.configuration = configuration
         self.credentials = S3CredentialCache(credentials)

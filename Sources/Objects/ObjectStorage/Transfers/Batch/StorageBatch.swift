@@ -34,9 +34,10 @@ public struct StorageBatch: Sendable {
         spool: String = "/var/tmp"
     ) -> TransferTask<StorageBatchResult> {
         let limiter = LimitedObjectStore(store)
+        var options = UploadOptions()
+        options.compression = compression
         let upload = Upload(
-            store: limiter, namespace: namespace, policy: compression, sizes: .standard, ledger: MemoryLedger(),
-            budget: .shared)
+            store: limiter, namespace: namespace, options: options, ledger: MemoryLedger(), budget: .shared)
         let run = StorageBatchRun(
             upload: upload, sources: files.map { ($0, UploadSource($0, spool: spool)) }, manifests: manifests)
         let sizes = files.compactMap(\.size)

@@ -8,37 +8,19 @@ import SystemIO
 /// It may be repeated after any failure: chunks that are in the partial file already are not
 /// fetched again.
 struct Download: Sendable {
-    /// Moves the finished file to its destination. It throws if the file must not be put there.
-    typealias Placement = @Sendable (_ partialPath: String) async throws -> Void
-
     let store: any ObjectStore
     let namespace: ObjectNamespace
     let content: ContentReference
     let name: String
     let destination: String
-    let partialPath: String
-    /// The size of the file as far as the caller knows. Content of another size is rejected before
-    /// anything is written.
-    var size = ExpectedSize.atMost(Manifest.fileLimit)
-    /// The hash of the whole content; nil if the caller does not know it.
-    var sha256: ContentHash?
-    /// The path of a file that may contain some of the chunks, such as an earlier version; nil if
-    /// there is none.
-    var base: String?
-    /// The key of the manifest of `base`; nil if it is not known.
-    var baseListing: ObjectKey?
-    /// Whether fingerprints of the chunks of a long file are computed, for the upload of its next
-    /// version.
-    var isMarked = false
-    let placement: Placement?
+    let options: DownloadOptions
     let budget: ByteBudget
-    /// Whether the file is synced to disk before it is moved to its destination.
-    var isSynced = true
-    /// The modification time of the file; nil for the time of the download.
-    var modified: FileTime?
-    var isExecutable = false
     /// The maximum number of chunks in flight.
     var width = 10
+
+    private var partialPath: String {
+        options.partial ?? Self.partialPath(for: destination, manifest: content.id)
+    }
 
     func run(_ progress: TransferProgress) async throws -> DownloadedFile {
         try await BufferPool.shared.withBuffers {
@@ -63,15 +45,15 @@ struct Download: Sendable {
         manifest id: ContentHash, _ progress: TransferProgress
     ) async throws -> (size: Int64, ContentHash, ChunkFingerprints?) {
         let manifest = try await fetchManifest(id, progress)
-        try size.check(manifest.size, of: name)
+        try options.size.check(manifest.size, of: name)
         progress.begin(total: manifest.size)
         let isWorthMarking = manifest.chunks.count >= Manifest.chunksWorthMarking
-        var marks = isMarked && isWorthMarking ? ChunkFingerprints() : nil
+        var marks = options.isMarked && isWorthMarking ? ChunkFingerprints() : nil
         // Fetching a small file costs less than looking for its parts.
         var earlier: BaseFile?
-        if manifest.chunks.count > 1, let base {
+        if manifest.chunks.count > 1, let base = options.base {
             let isWorthKnowing = manifest.chunks.count >= Manifest.chunksWorthKnowing
-            let listing = await store.earlierManifest(isWorthKnowing ? baseListing : nil, progress)
+            let listing = await store.earlierManifest(isWorthKnowing ? options.baseListing : nil, progress)
             earlier = await BaseFile.find(manifest, in: base, listing: listing)
         }
         var file = try PartialFile(path: partialPath, size: manifest.size)
@@ -88,7 +70,7 @@ struct Download: Sendable {
             throw ObjectStorageError(
                 .corrupt, "\(name) hashes to \(hash.short)…, its manifest says \(manifest.sha256.short)…")
         }
-        if let sha256, hash != sha256 {
+        if let sha256 = options.sha256, hash != sha256 {
             throw ObjectStorageError(
                 .corrupt, "\(name) hashes to \(hash.short)…, expected was \(sha256.short)…")
         }
@@ -101,30 +83,34 @@ struct Download: Sendable {
     private func fetch(
         onlyChunk id: ContentHash, _ progress: TransferProgress
     ) async throws -> (size: Int64, ContentHash, ChunkFingerprints?) {
-        let limit = Int(clamping: min(size.limit, Int64(ChunkSizes.standard.maximum)))
+        let limit = Int(clamping: min(options.size.limit, Int64(ChunkSizes.standard.maximum)))
         let share = try await budget.take(limit)
         defer { share.shrink(to: 0) }
         let (object, start, wire) = try await verified("the content of \(name)") {
             try await get(id, limit: limit) { bytes in
-                if let sha256 { ContentHash(SHA256.hash(bytes)) == sha256 } else { ContentHash(ofChunk: bytes) == id }
+                if let sha256 = options.sha256 {
+                    ContentHash(SHA256.hash(bytes)) == sha256
+                } else {
+                    ContentHash(ofChunk: bytes) == id
+                }
             }
         }
         share.shrink(to: object.count)
         let count = object.count - start
-        try size.check(Int64(count), of: name)
+        try options.size.check(Int64(count), of: name)
         progress.begin(total: Int64(count))
         let file = try PartialFile(path: partialPath, size: nil)
         try file.write(object[start...], at: 0)
         progress.sent(raw: count, wire: wire)
         try finish(file)
-        let hash = sha256 ?? ContentHash(SHA256.hash(object[start...]))
+        let hash = options.sha256 ?? ContentHash(SHA256.hash(object[start...]))
         BufferPool.shared.give(object)
         return (Int64(count), hash, nil)
     }
 
     private func finish(_ file: PartialFile) throws {
-        file.setAttributes(modified: modified, isExecutable: isExecutable)
-        if isSynced { try file.synchronize() }
+        file.setAttributes(modified: options.modified, isExecutable: options.isExecutable)
+        if options.isSynced { try file.synchronize() }
     }
 
     /// Deletes the partial file.
@@ -139,7 +125,7 @@ struct Download: Sendable {
     }
 
     private func place() async throws {
-        if let placement { return try await placement(partialPath) }
+        if let placement = options.placement { return try await placement(partialPath) }
         do throws(SystemError) {
             try FileSystem.rename(partialPath, to: destination)
             try Directory(path: FileSystem.split(destination).parent).synchronize()
@@ -150,7 +136,7 @@ struct Download: Sendable {
 
     private func fetchManifest(_ id: ContentHash, _ progress: TransferProgress) async throws -> Manifest {
         let (manifest, byteCount) = try await verified("the manifest of \(name)") {
-            try await store.manifest(namespace.manifest(id), limit: size.manifestLimit, budget)
+            try await store.manifest(namespace.manifest(id), limit: options.size.manifestLimit, budget)
         }
         progress.sent(raw: 0, wire: byteCount)
         return manifest

@@ -1,4 +1,4 @@
-import Glibc
+import SystemIO
 
 /// The known chunks of a durable transfer, in memory and a little later in the journal. After a
 /// crash the store is asked for those that were lost.
@@ -7,17 +7,19 @@ actor JournalLedger: ChunkLedger {
 
     private let id: TransferID
     private let journal: TransferJournal
+    private let environment: Environment
     private var chunks: [ContentHash: KnownChunk]?
     private var pending: [(ContentHash, KnownChunk)] = []
 
-    init(id: TransferID, journal: TransferJournal) {
+    init(id: TransferID, journal: TransferJournal, environment: Environment) {
         self.id = id
         self.journal = journal
+        self.environment = environment
     }
 
     func find(_ id: ContentHash) async throws -> KnownChunk? {
         if chunks == nil {
-            let noted = try await journal.chunks(of: self.id, now: Int64(time(nil)))
+            let noted = try await journal.chunks(of: self.id, now: environment.wallClock() / 1000)
             // Another call may have loaded and recorded chunks during the suspension.
             chunks = noted.merging(chunks ?? [:]) { _, newer in newer }
         }
@@ -35,6 +37,6 @@ actor JournalLedger: ChunkLedger {
         guard !pending.isEmpty else { return }
         let batch = pending
         pending = []
-        try await journal.note(batch, of: id, now: Int64(time(nil)))
+        try await journal.note(batch, of: id, now: environment.wallClock() / 1000)
     }
 }

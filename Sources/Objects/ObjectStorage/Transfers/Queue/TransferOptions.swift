@@ -1,8 +1,13 @@
+package import SystemIO
+
 /// The options of a `Transfers` queue.
 public struct TransferOptions: Sendable {
     /// The maximum number of files in progress. Memory does not depend on it, because all transfers
     /// share one budget.
-    public var simultaneous = 4
+    public var simultaneous: Int {
+        get { policy.simultaneous }
+        set { policy.simultaneous = newValue }
+    }
     /// The compression of chunks.
     public var compression = CompressionPolicy.automatic
     /// Whether no other device puts objects under the user's prefix. Only then a cancelled upload
@@ -18,6 +23,10 @@ public struct TransferOptions: Sendable {
         @Sendable (_ transfer: TransferSnapshot, _ finished: String, _ destination: String)
         async throws -> Void
 
+    /// Decides which transfers run at once, and what becomes of failures.
+    package var policy = TransferPolicy()
+    /// The clock and the randomness of the queue.
+    package var environment = Environment.system
     var sizes = ChunkSizes.standard
 
     /// Creates the default options.

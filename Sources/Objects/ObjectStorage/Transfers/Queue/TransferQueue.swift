@@ -3,9 +3,9 @@ import SystemIO
 /// Decides which transfers run. Pure: it takes events and the time and returns actions; the
 /// randomness of delays comes from a generator.
 ///
-/// At most `limit` transfers run at a time, those of higher priority first, then older ones. After
-/// a failure that may pass a transfer waits for a delay that doubles each time; a waiting transfer
-/// does not keep others from running.
+/// The policy says how many transfers run at a time; those of higher priority go first. After a
+/// failure that may pass a transfer waits for a delay that grows each time; a waiting transfer does
+/// not keep others from running. Times are those of `Environment.now`.
 struct TransferQueue: Sendable {
     /// The status of a transfer in the queue.
     enum Status: Hashable, Sendable {
@@ -14,16 +14,18 @@ struct TransferQueue: Sendable {
         /// The transfer was running when it was paused or held, and its work has not ended yet.
         case stopping
         case paused
-        case waiting(until: ContinuousClock.Instant)
+        case waiting(until: Duration)
     }
 
     /// A transfer in the queue.
     struct Entry: Sendable {
         let priority: Int
+        /// The size of the file; nil if it is not known.
+        let size: Int64?
         let order: Int
         var status: Status
         var failures = 0
-        var backoff = Backoff(.seconds(1) ... .seconds(60))
+        var backoff: Backoff
         /// Whether the transfer is to be paused as soon as it has stopped.
         var isToPause = false
     }
@@ -31,7 +33,7 @@ struct TransferQueue: Sendable {
     /// An event that may change which transfers run.
     enum Event: Sendable {
         /// A transfer was added or read from the journal.
-        case added(TransferID, priority: Int, isPaused: Bool)
+        case added(TransferID, priority: Int, size: Int64?, isPaused: Bool)
         case command(TransferID, TransferCommand)
         /// The work of a transfer ended because it was interrupted.
         case stopped(TransferID)
@@ -58,31 +60,30 @@ struct TransferQueue: Sendable {
         case showQueued(TransferID)
         case showWaiting(TransferID)
         /// Send a `tick` at this time.
-        case wake(ContinuousClock.Instant)
+        case wake(Duration)
     }
 
-    /// The maximum number of attempts after failures that are not known to pass.
-    private static let doubtfulLimit = 5
-
     private(set) var entries: [TransferID: Entry] = [:]
-    let limit: Int
+    let policy: TransferPolicy
     private var isSuspended = false
     private var nextOrder = 0
     private var generator: any RandomNumberGenerator & Sendable
 
     /// Creates an empty queue.
-    init(limit: Int, generator: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()) {
-        self.limit = max(1, limit)
+    init(policy: TransferPolicy, generator: any RandomNumberGenerator & Sendable) {
+        self.policy = policy
         self.generator = generator
     }
 
     /// Updates the queue and returns the actions to perform in order.
-    mutating func handle(_ event: Event, now: ContinuousClock.Instant) -> [Action] {
+    mutating func handle(_ event: Event, now: Duration) -> [Action] {
         var actions: [Action] = []
         switch event {
-        case .added(let id, let priority, let isPaused):
+        case .added(let id, let priority, let size, let isPaused):
             nextOrder += 1
-            entries[id] = Entry(priority: priority, order: nextOrder, status: isPaused ? .paused : .queued)
+            entries[id] = Entry(
+                priority: priority, size: size, order: nextOrder, status: isPaused ? .paused : .queued,
+                backoff: policy.backoff)
             actions.append(isPaused ? .pause(id) : .showQueued(id))
         case .command(let id, let command):
             apply(command, id, &actions)
@@ -139,18 +140,12 @@ struct TransferQueue: Sendable {
     }
 
     private mutating func fail(
-        _ id: TransferID, _ code: ObjectStorageError.Code, _ retryAfter: Duration?, _ now: ContinuousClock.Instant,
+        _ id: TransferID, _ code: ObjectStorageError.Code, _ retryAfter: Duration?, _ now: Duration,
         _ actions: inout [Action]
     ) {
         guard var entry = entries[id] else { return }
         entry.failures += 1
-        let mayPass =
-            switch code {
-            case .transient, .sourceChanged, .full, .permission: true
-            case .unavailable: entry.failures < Self.doubtfulLimit
-            default: false
-            }
-        guard mayPass else {
+        guard policy.triesAgain(after: code, failures: entry.failures) else {
             entries[id] = nil
             actions.append(.giveUp(id))
             return
@@ -166,8 +161,8 @@ struct TransferQueue: Sendable {
         entries[id] = entry
     }
 
-    private mutating func schedule(_ now: ContinuousClock.Instant, _ actions: inout [Action]) {
-        var earliest: ContinuousClock.Instant?
+    private mutating func schedule(_ now: Duration, _ actions: inout [Action]) {
+        var earliest: Duration?
         for (id, entry) in entries {
             guard case .waiting(let until) = entry.status else { continue }
             if until <= now {
@@ -179,16 +174,20 @@ struct TransferQueue: Sendable {
         }
         if let earliest { actions.append(.wake(earliest)) }
         guard !isSuspended else { return }
-        var free = limit - entries.values.count { $0.status == .running || $0.status == .stopping }
-        while free > 0, let next = nextQueued() {
-            entries[next]?.status = .running
-            actions.append(.launch(next))
-            free -= 1
+        let active = entries.values.filter { $0.status == .running || $0.status == .stopping }
+        var (count, bytes) = (active.count, active.reduce(Int64(0)) { $0.saturatingAdded(to: max(0, $1.size ?? .max)) })
+        while let (id, next) = nextQueued(), policy.admits(size: next.size, beside: count, bytes: bytes) {
+            entries[id]?.status = .running
+            actions.append(.launch(id))
+            (count, bytes) = (count + 1, bytes.saturatingAdded(to: max(0, next.size ?? .max)))
         }
     }
 
-    private func nextQueued() -> TransferID? {
-        entries.filter { $0.value.status == .queued }
-            .min { ($1.value.priority, $0.value.order) < ($0.value.priority, $1.value.order) }?.key
+    private func nextQueued() -> (key: TransferID, value: Entry)? {
+        entries.filter { $0.value.status == .queued }.min { left, right in
+            let (left, right) = (left.value, right.value)
+            if left.priority != right.priority { return left.priority > right.priority }
+            return policy.prefers(size: left.size, to: right.size) ?? (left.order < right.order)
+        }
     }
 }

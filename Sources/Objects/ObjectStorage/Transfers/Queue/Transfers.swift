@@ -52,7 +52,7 @@ public actor Transfers {
         self.namespace = namespace
         self.options = options
         journal = try TransferJournal(path: "\(directory)/transfers.sqlite")
-        queue = TransferQueue(limit: options.simultaneous)
+        queue = TransferQueue(policy: options.policy, generator: options.environment)
         (messages, send) = AsyncStream.makeStream()
         for record in try await journal.all() { adopt(record) }
         removeOrphans()
@@ -83,7 +83,7 @@ public actor Transfers {
     /// Adds a download. It is in the journal when this returns.
     public func download(_ request: DownloadRequest) async throws -> DownloadTask {
         let record = TransferRecord(
-            id: .random(), direction: .down, label: request.label,
+            id: TransferID(randomBy: options.environment), direction: .down, label: request.label,
             name: request.name ?? FileSystem.split(request.destination).name, type: .octetStream,
             path: request.destination, partial: request.partial, priority: request.priority, size: request.size,
             manifest: request.manifest)
@@ -152,7 +152,7 @@ public actor Transfers {
     }
 
     private func apply(_ event: TransferQueue.Event) async {
-        for action in queue.handle(event, now: .now) { await perform(action) }
+        for action in queue.handle(event, now: options.environment.now()) { await perform(action) }
     }
 
     private func note(_ command: TransferCommand, _ id: TransferID) async {
@@ -180,11 +180,11 @@ public actor Transfers {
             guard let problem = entries[id]?.record.problem else { return }
             await save(id) { $0.state = .failed }
             entries[id]?.engine.giveUp(problem)
-        case .wake(let instant):
+        case .wake(let time):
             alarm?.cancel()
-            alarm = Task { [send] in
-                try? await Task.sleep(until: instant)
-                if !Task.isCancelled { send.yield(.event(.tick)) }
+            alarm = Task { [send, environment = options.environment] in
+                guard (try? await environment.sleepUntil(time)) != nil else { return }
+                send.yield(.event(.tick))
             }
         }
     }
@@ -203,7 +203,8 @@ public actor Transfers {
     private func record(of request: UploadRequest) async throws -> TransferRecord {
         let file = request.file
         var record = TransferRecord(
-            id: .random(), direction: .up, label: request.label, name: file.name, type: file.type, path: "",
+            id: TransferID(randomBy: options.environment), direction: .up, label: request.label, name: file.name,
+            type: file.type, path: "",
             priority: request.priority, size: file.size, sha256: file.sha256)
         switch file.content {
         case .path(let path):
@@ -270,17 +271,19 @@ public actor Transfers {
                 }
             }
             let isResting = record.state != .active
-            send.yield(.event(.added(id, priority: record.priority, isPaused: isResting)))
+            send.yield(.event(.added(id, priority: record.priority, size: record.size, isPaused: isResting)))
             if record.state == .cancelling { send.yield(.event(.command(id, .cancel))) }
         }
         return task
     }
 
     private func uploadWork(_ record: TransferRecord, _ store: any ObjectStore) -> TransferWork<UploadedFile> {
-        let ledger = JournalLedger(id: record.id, journal: journal)
+        let ledger = JournalLedger(id: record.id, journal: journal, environment: options.environment)
+        var uploading = UploadOptions()
+        (uploading.compression, uploading.sizes) = (options.compression, options.sizes)
         let upload = Upload(
-            store: store, namespace: namespace, policy: options.compression, sizes: options.sizes, ledger: ledger,
-            budget: .shared)
+            store: store, namespace: namespace, options: uploading, ledger: ledger, budget: .shared,
+            environment: options.environment)
         let (journal, namespace, isSoleWriter) = (journal, namespace, options.isSoleWriter)
         return TransferWork { progress in
             var file = File(name: record.name, bytes: [], type: record.type)
@@ -310,18 +313,17 @@ public actor Transfers {
     private func downloadWork(_ record: TransferRecord, _ store: any ObjectStore) -> TransferWork<DownloadedFile> {
         let manifest = record.manifest ?? ContentHash(of: [])
         let id = record.id
-        var placement: Download.Placement?
+        var downloading = DownloadOptions()
+        downloading.partial = record.partial
         if let place = options.placement {
-            placement = { [weak self] finished in
+            downloading.placement = { [weak self] finished in
                 guard let snapshot = await self?.entries[id]?.handle.snapshot else { throw CancellationError() }
                 try await place(snapshot, finished, record.path)
             }
         }
         let download = Download(
             store: store, namespace: namespace, content: .manifest(manifest), name: record.name,
-            destination: record.path,
-            partialPath: record.partial ?? Download.partialPath(for: record.path, manifest: manifest),
-            placement: placement, budget: .shared)
+            destination: record.path, options: downloading, budget: .shared)
         let journal = journal
         return TransferWork { progress in
             let downloaded = try await download.run(progress)

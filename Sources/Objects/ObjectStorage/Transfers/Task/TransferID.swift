@@ -1,4 +1,5 @@
 import Cryptography
+import SystemIO
 
 /// The id of a transfer: 16 hexadecimal digits. It is the same after a restart.
 public struct TransferID: Hashable, Sendable, CustomStringConvertible {
@@ -11,9 +12,11 @@ public struct TransferID: Hashable, Sendable, CustomStringConvertible {
         self.text = text
     }
 
-    static func random() -> TransferID { TransferID(made: Hex.encode(RandomBytes.make(8))) }
-
-    private init(made text: String) { self.text = text }
+    /// Creates an id of 64 random bits.
+    init(randomBy environment: Environment) {
+        let bits = environment.random()
+        text = Hex.encode((0..<8).map { UInt8(truncatingIfNeeded: bits >> (56 - 8 * $0)) })
+    }
 
     /// The id as text.
     public var description: String { text }

@@ -8,47 +8,20 @@ extension TransferTask where Outcome == UploadedFile {
         _ file: File, to store: any ObjectStore, namespace: ObjectNamespace,
         compression: CompressionPolicy = .automatic, spool: String = "/var/tmp"
     ) {
-        self.init(
-            file, to: store, namespace: namespace, compression: compression, spool: spool, sizes: .standard)
+        var options = UploadOptions()
+        options.compression = compression
+        self.init(file, to: store, namespace: namespace, options: options, spool: spool, environment: .system)
     }
 
-    /// Creates an upload in another environment. A file of one chunk gets no manifest.
-    ///
-    /// - Parameters:
-    ///   - earlier: The key of the manifest of an earlier version; nil if there is none. It speeds
-    ///     up finding unchanged chunks.
-    ///   - marks: The fingerprints of the chunks of the earlier version, or an empty list. The
-    ///     outcome of a long file has those of the new version.
-    ///   - replaces: Whether all objects are put even if the store has them, because those may be
-    ///     damaged.
+    /// Creates an upload with options in an environment.
     package convenience init(
-        _ file: File, to store: any ObjectStore, namespace: ObjectNamespace, compression: CompressionPolicy,
-        earlier: ObjectKey? = nil, marks: ChunkFingerprints? = nil, replaces: Bool = false, inventory: ChunkInventory?,
-        environment: Environment
-    ) {
-        // Measurements with simulated time say nothing about networks and compressors.
-        let isMeasurable = environment.executor == nil
-        self.init(
-            file, to: store, namespace: namespace,
-            compression: isMeasurable || compression != .automatic ? compression : .level(1), spool: "/var/tmp",
-            sizes: .standard, earlier: earlier, marks: marks, replaces: replaces, inventory: inventory,
-            namesOnlyChunk: true,
-            environment: environment)
-    }
-
-    convenience init(
-        _ file: File, to store: any ObjectStore, namespace: ObjectNamespace,
-        compression: CompressionPolicy = .automatic, spool: String = "/var/tmp", sizes: ChunkSizes,
-        earlier: ObjectKey? = nil, marks: ChunkFingerprints? = nil, replaces: Bool = false,
-        inventory: ChunkInventory? = nil,
-        namesOnlyChunk: Bool = false,
-        environment: Environment = .system
+        _ file: File, to store: any ObjectStore, namespace: ObjectNamespace, options: UploadOptions,
+        spool: String = "/var/tmp", environment: Environment
     ) {
         let limiter = LimitedObjectStore(store, environment: environment)
         let upload = Upload(
-            store: limiter, namespace: namespace, policy: compression, sizes: sizes, ledger: MemoryLedger(),
-            budget: .shared, namesOnlyChunk: namesOnlyChunk, replaces: replaces, earlier: earlier, marks: marks,
-            inventory: inventory)
+            store: limiter, namespace: namespace, options: options, ledger: MemoryLedger(), budget: .shared,
+            environment: environment)
         let source = UploadSource(file, spool: spool)
         let work = TransferWork {
             try await upload.run(file, source.open(), $0)
@@ -79,42 +52,23 @@ extension TransferTask where Outcome == DownloadedFile {
         partial: String? = nil, base: String? = nil, isSynced: Bool = true,
         placement: (@Sendable (_ finished: String) async throws -> Void)? = nil
     ) {
+        var options = DownloadOptions()
+        (options.partial, options.base, options.isSynced, options.placement) = (partial, base, isSynced, placement)
         self.init(
-            .manifest(manifest), size: .atMost(Manifest.fileLimit), to: destination, from: store, namespace: namespace,
-            partial: partial,
-            base: base,
-            isSynced: isSynced,
-            placement: placement, environment: .system)
+            .manifest(manifest), to: destination, from: store, namespace: namespace, options: options,
+            environment: .system)
     }
 
-    /// Creates a download in another environment.
-    ///
-    /// - Parameters:
-    ///   - name: The name of the file for messages; nil for that of the destination.
-    ///   - size: The expected size. Content of another size is rejected.
-    ///   - sha256: The expected hash of the whole content; nil if it is not known.
-    ///   - baseListing: The key of the manifest of `base`; nil if it is not known. With it, `base`
-    ///     need not be read to find its chunks.
-    ///   - isMarked: Whether the outcome has the fingerprints of the chunks, if the file is long.
-    ///   - modified: The modification time of the file; nil for the time of the download.
+    /// Creates a download with options in an environment.
     package convenience init(
-        _ content: ContentReference, name: String? = nil, size: ExpectedSize, sha256: ContentHash? = nil,
-        to destination: String,
-        from store: any ObjectStore,
-        namespace: ObjectNamespace,
-        partial: String?, base: String?, baseListing: ObjectKey? = nil, isMarked: Bool = false, isSynced: Bool,
-        modified: FileTime? = nil, isExecutable: Bool = false,
-        placement: (@Sendable (_ finished: String) async throws -> Void)?, environment: Environment
+        _ content: ContentReference, to destination: String, from store: any ObjectStore,
+        namespace: ObjectNamespace, options: DownloadOptions, environment: Environment
     ) {
-        let name = name ?? FileSystem.split(destination).name
+        let name = options.name ?? FileSystem.split(destination).name
         let limiter = LimitedObjectStore(store, environment: environment)
         let download = Download(
             store: limiter, namespace: namespace, content: content, name: name, destination: destination,
-            partialPath: partial ?? Download.partialPath(for: destination, manifest: content.id),
-            size: size, sha256: sha256, base: base, baseListing: baseListing, isMarked: isMarked, placement: placement,
-            budget: .shared,
-            isSynced: isSynced,
-            modified: modified, isExecutable: isExecutable)
+            options: options, budget: .shared)
         let work = TransferWork {
             try await download.run($0)
         } clean: {

@@ -57,7 +57,7 @@ public final class TransferTask<Outcome: Sendable>: TransferHandle {
         name: String, direction: TransferSnapshot.Direction, total: Int64?, work: TransferWork<Outcome>,
         limiter: LimitedObjectStore, environment: Environment = .system
     ) {
-        let id = TransferID.random()
+        let id = TransferID(randomBy: environment)
         let engine = TransferEngine(
             id: id, name: name, direction: direction, total: total, work: work, environment: environment)
         engine.onEvent { [weak engine] event in

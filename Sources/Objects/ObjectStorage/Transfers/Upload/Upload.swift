@@ -9,26 +9,14 @@ import SystemIO
 struct Upload: Sendable {
     let store: any ObjectStore
     let namespace: ObjectNamespace
-    let policy: CompressionPolicy
-    let sizes: ChunkSizes
+    let options: UploadOptions
     let ledger: any ChunkLedger
     let budget: ByteBudget
+    var environment = Environment.system
     var pilot = CompressionPilot.shared
     /// The maximum number of chunks in flight: enough to keep the processors busy while other
     /// chunks wait for the store.
     var width = 10
-    /// Whether a file of one chunk gets no manifest; its content is then referred to by the chunk.
-    var namesOnlyChunk = false
-    /// Whether all objects are put even if the store has them, because those may be damaged.
-    var replaces = false
-    /// The key of the manifest of an earlier version, whose chunks are likely to be unchanged; nil
-    /// if there is none.
-    var earlier: ObjectKey?
-    /// The fingerprints of the chunks of the earlier version, or an empty list; those of a long
-    /// file are then computed for this version too. Nil: no fingerprints are computed.
-    var marks: ChunkFingerprints?
-    /// The inventory that several uploads share; nil for one that only this upload uses.
-    var inventory: ChunkInventory?
 
     func run(_ file: File, _ source: any ByteSource, _ progress: TransferProgress) async throws -> UploadedFile {
         try await BufferPool.shared.withBuffers {
@@ -53,7 +41,7 @@ struct Upload: Sendable {
             uploaded.marks = stored.marks
             return uploaded
         }
-        if namesOnlyChunk, chunks.count == 1, let chunk = chunks.first { return uploaded(.chunk(chunk.id)) }
+        if options.namesOnlyChunk, chunks.count == 1, let chunk = chunks.first { return uploaded(.chunk(chunk.id)) }
         let manifest = Manifest(sha256: sha256, chunks: chunks)
         let bytes = manifest.bytes
         guard bytes.count <= Manifest.byteLimit else {
@@ -64,7 +52,7 @@ struct Upload: Sendable {
         let key = namespace.manifest(id)
         // A manifest with a chunk that was not in the store cannot be in the store.
         var isThere = false
-        if !stored.isNew, !replaces { isThere = try await store.head(key)?.size == Int64(bytes.count) }
+        if !stored.isNew, !options.replaces { isThere = try await store.head(key)?.size == Int64(bytes.count) }
         if !isThere {
             try await store.put(key, bytes, type: .json, hash: id)
             progress.sent(raw: 0, wire: bytes.count)
@@ -80,20 +68,28 @@ struct Upload: Sendable {
         let isNew: Bool
     }
 
+    /// The compression of chunks. Measurements with simulated time say nothing about networks and
+    /// compressors.
+    private var compression: CompressionPolicy {
+        environment.executor == nil || options.compression != .automatic ? options.compression : .level(1)
+    }
+
     private func storeChunks(
         of source: any ByteSource, type: MIMEType, _ progress: TransferProgress
     ) async throws -> Stored {
-        let likelyCount = source.size / Int64(sizes.normal)
-        let inventory = inventory ?? ChunkInventory(store: store, namespace: namespace, environment: .system)
-        if !replaces { try await inventory.prepare(for: Int(clamping: likelyCount)) }
-        let reader = ChunkReader(source, sizes: sizes)
+        let likelyCount = source.size / Int64(options.sizes.normal)
+        let inventory =
+            options.inventory ?? ChunkInventory(store: store, namespace: namespace, environment: environment)
+        if !options.replaces { try await inventory.prepare(for: Int(clamping: likelyCount)) }
+        let reader = ChunkReader(source, sizes: options.sizes)
+        let earlier = EarlierVersion(key: options.earlier, marks: options.marks)
+            .worthKnowing(forChunks: likelyCount)
         // Fetched while the first chunks are cut.
-        async let _ = look(at: likelyCount >= Manifest.chunksWorthKnowing ? earlier : nil, for: reader, progress)
-        let marks = likelyCount >= Manifest.chunksWorthMarking ? marks : nil
+        async let _ = earlier.guide(reader, from: store, progress)
         return try await withThrowingTaskGroup(of: (Int, ChunkReference, isNew: Bool).self) { group in
             var hash = SHA256()
             var chunks: [ChunkReference?] = []
-            var newMarks: [[UInt8]] = []
+            var marks: [[UInt8]] = []
             var inFlight = 0
             var hasNew = false
             func collect() async throws {
@@ -102,36 +98,18 @@ struct Upload: Sendable {
                 if isNew { hasNew = true }
                 inFlight -= 1
             }
-            func finish() throws -> ContentHash {
-                try reader.verify()
-                return ContentHash(hash.finish())
-            }
             var batch = try await cut(reader)
             while !batch.isEmpty {
-                if chunks.isEmpty, batch.count == 1, reader.isAtEnd {
-                    // There is only one chunk, so nothing can be done in parallel.
-                    let id = await HashBatcher.shared.addChunk(batch[0].chunk.object, to: &hash)
-                    let (raw, share) = (OwnedBuffer(batch[0].take()), batch[0].share)
-                    let (chunk, isNew) = try await storeChunk(id, raw, share, type: type, inventory, progress)
-                    return Stored(sha256: try finish(), chunks: [chunk], isNew: isNew)
-                }
                 // Another processor reads and cuts while this one hashes.
                 async let following = cut(reader)
-                let before = hash
-                let identities = await identify(batch, marks, &hash)
-                let wrong = identities.firstIndex { $0 == nil }
-                if let wrong {
-                    hash = before
-                    for cut in batch[..<wrong] { hash.addContent(ofChunk: cut.chunk.object) }
-                }
-                for (index, identity) in identities[..<(wrong ?? batch.count)].enumerated() {
-                    guard let identity else { break }
+                let identities = await earlier.identify(batch.map(\.chunk), &hash)
+                for (index, identity) in identities.enumerated() {
                     while inFlight >= width { try await collect() }
                     reader.note(identity.id, of: batch[index].chunk)
                     let (id, raw, share) = (identity.id, OwnedBuffer(batch[index].take()), batch[index].share)
                     let place = chunks.count
                     chunks.append(nil)
-                    if let mark = identity.mark { newMarks.append(mark) }
+                    if let mark = identity.mark { marks.append(mark) }
                     inFlight += 1
                     group.addTask {
                         defer { share.shrink(to: 0) }
@@ -139,18 +117,20 @@ struct Upload: Sendable {
                         return (place, chunk, isNew)
                     }
                 }
-                if let wrong {
-                    for cut in try await batch[wrong...] + following { BufferPool.shared.give(cut.chunk.object) }
-                    reader.back(to: batch[wrong].chunk)
+                let wrong = batch[identities.count...]
+                batch = try await following
+                if let first = wrong.first {
+                    for cut in wrong + batch { BufferPool.shared.give(cut.chunk.object) }
+                    reader.back(to: first.chunk)
                     batch = try await cut(reader)
-                } else {
-                    batch = try await following
                 }
             }
             while inFlight > 0 { try await collect() }
-            var stored = Stored(sha256: try finish(), chunks: chunks.compactMap(\.self), isNew: hasNew)
-            stored.marks = marks
-            stored.marks?.marks = newMarks
+            try reader.verify()
+            var stored = Stored(
+                sha256: ContentHash(hash.finish()), chunks: chunks.compactMap(\.self), isNew: hasNew)
+            stored.marks = earlier.marks
+            stored.marks?.marks = marks
             return stored
         }
     }
@@ -172,13 +152,13 @@ struct Upload: Sendable {
     private func cut(_ reader: ChunkReader) async throws -> [Cut] {
         var batch: [Cut] = []
         var length = 0
-        let enough = BufferPool.shared.hasOneUser ? 2 * sizes.maximum : 1
+        let enough = BufferPool.shared.hasOneUser ? 2 * options.sizes.maximum : 1
         while length < enough, !reader.isAtEnd {
             // Only an upload that holds no memory may wait for memory, or transfers could wait for
             // each other forever.
             guard
                 let share = batch.isEmpty
-                    ? try await budget.take(sizes.maximum) : budget.takeNow(sizes.maximum),
+                    ? try await budget.take(options.sizes.maximum) : budget.takeNow(options.sizes.maximum),
                 let chunk = try reader.next()
             else { break }
             share.shrink(to: chunk.object.count)
@@ -186,62 +166,6 @@ struct Upload: Sendable {
             batch.append(Cut(chunk: chunk, share: share))
         }
         return batch
-    }
-
-    /// The identity of a chunk.
-    private struct Identity: Sendable {
-        let id: ContentHash
-        let mark: [UInt8]?
-    }
-
-    /// Identifies chunks and adds their bytes to the hash of the whole. A result is nil if the
-    /// chunk is not the expected one.
-    private func identify(
-        _ batch: [Cut], _ marks: ChunkFingerprints?, _ whole: inout SHA256
-    ) async -> [Identity?] {
-        guard batch.count > 1, BufferPool.shared.hasOneUser else {
-            var identities: [Identity?] = []
-            for cut in batch {
-                guard cut.chunk.expected?.mark == nil else {
-                    whole.addContent(ofChunk: cut.chunk.object)
-                    identities.append(identify(cut.chunk, marks))
-                    continue
-                }
-                let id = await HashBatcher.shared.addChunk(cut.chunk.object, to: &whole)
-                identities.append(identify(cut.chunk, marks, id))
-            }
-            return identities
-        }
-        // Two processors share the work.
-        async let identities = identify(batch, marks)
-        for cut in batch { whole.addContent(ofChunk: cut.chunk.object) }
-        return await identities
-    }
-
-    private func identify(_ batch: [Cut], _ marks: ChunkFingerprints?) -> [Identity?] {
-        let unmarked = batch.filter { $0.chunk.expected?.mark == nil }
-        var ids = SHA256.hash(each: unmarked.map { $0.chunk.object[...] }).map { ContentHash($0) }[...]
-        return batch.map { cut in
-            identify(cut.chunk, marks, cut.chunk.expected?.mark == nil ? ids.popFirst() : nil)
-        }
-    }
-
-    /// Identifies one chunk.
-    ///
-    /// - Parameter id: The id of the chunk; nil if its fingerprint is known and verified instead.
-    private func identify(_ chunk: ChunkReader.Chunk, _ marks: ChunkFingerprints?, _ id: ContentHash? = nil)
-        -> Identity?
-    {
-        let mark = marks?.mark(of: chunk.object.dropFirst(ChunkHeader.byteCount))
-        guard let expected = chunk.expected else { return id.map { Identity(id: $0, mark: mark) } }
-        let isRight = if let known = expected.mark { known == mark } else { id == expected.id }
-        return isRight ? Identity(id: expected.id, mark: mark) : nil
-    }
-
-    private func look(at earlier: ObjectKey?, for reader: ChunkReader, _ progress: TransferProgress) async {
-        if let manifest = await store.earlierManifest(earlier, progress) {
-            reader.follow(manifest, marks: marks)
-        }
     }
 
     /// Puts a chunk unless the store has it. Returns whether the store lacked it.
@@ -259,12 +183,14 @@ struct Upload: Sendable {
             return (ChunkReference(id: id, length: length, storedLength: known.storedLength), false)
         }
         let key = namespace.chunk(id)
-        if !replaces, let present = try await inventory.size(of: id), let stored = plausible(present, for: length) {
+        if !options.replaces, let present = try await inventory.size(of: id),
+            let stored = plausible(present, for: length)
+        {
             try await ledger.record(id, KnownChunk(storedLength: stored, wasSent: false))
             progress.found(length, wasSent: false)
             return (ChunkReference(id: id, length: length, storedLength: stored), false)
         }
-        let policy = pilot.policy(policy, for: type)
+        let policy = pilot.policy(compression, for: type)
         let start = ContinuousClock.now
         let smaller = try ChunkCodec.smaller(object, type: type, policy: policy)
         if let smaller {
