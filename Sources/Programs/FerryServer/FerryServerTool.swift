@@ -1,4 +1,5 @@
 import CommandLineTool
+import SystemIO
 
 /// The `ferry-server` program.
 package enum FerryServerTool {

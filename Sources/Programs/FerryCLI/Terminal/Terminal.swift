@@ -14,8 +14,8 @@ struct Terminal: Sendable {
 
     /// - Parameter color: `auto`, `always` or `never`; with `auto` NO_COLOR and TERM=dumb turn it off.
     init(color: String) {
-        isInteractive = isatty(STDOUT_FILENO) == 1
-        errorIsInteractive = isatty(STDERR_FILENO) == 1
+        isInteractive = StandardStream.output.isTerminal
+        errorIsInteractive = StandardStream.error.isTerminal
         movesCursor = !["dumb", ""].contains(ProcessEnvironment["TERM"] ?? "")
         let isPlain = ProcessEnvironment["NO_COLOR"].map { !$0.isEmpty } ?? false || !movesCursor
         usesColor = color == "always" || (color != "never" && isInteractive && !isPlain)
@@ -65,7 +65,7 @@ struct Terminal: Sendable {
     func shown(_ text: String) -> String { format.usesControls ? text.printable.isolated : text.printable }
 
     /// A line of data.
-    func print(_ line: String) { Self.write(line + "\n", to: STDOUT_FILENO) }
+    func print(_ line: String) { Self.write(line + "\n", to: .output) }
 
     /// Many lines of data, in few writes.
     func print(lines: some Sequence<String>) {
@@ -74,10 +74,10 @@ struct Terminal: Sendable {
             text += line
             text += "\n"
             guard text.utf8.count > 1 << 16 else { continue }
-            Self.write(text, to: STDOUT_FILENO)
+            Self.write(text, to: .output)
             text.removeAll(keepingCapacity: true)
         }
-        Self.write(text, to: STDOUT_FILENO)
+        Self.write(text, to: .output)
     }
 
     /// A line of chatter, warnings and errors; on a terminal broken between words, with its indent.
@@ -89,7 +89,7 @@ struct Terminal: Sendable {
     }
 
     /// A line on standard error as it is, for programs.
-    func noteUnbroken(_ line: String) { Self.write(line + "\n", to: STDERR_FILENO) }
+    func noteUnbroken(_ line: String) { Self.write(line + "\n", to: .error) }
 
     /// A line of chatter that is cut to fit a terminal.
     func noteCut(_ line: String) {
@@ -98,7 +98,7 @@ struct Terminal: Sendable {
     }
 
     /// Text without a line's end on standard error; for progress on a terminal.
-    func progress(_ text: String) { Self.write(text, to: STDERR_FILENO) }
+    func progress(_ text: String) { Self.write(text, to: .error) }
 
     func styled(_ text: String, _ style: Style) -> String {
         usesColor && !text.isEmpty ? "\u{1B}[\(style.rawValue)m\(text)\u{1B}[0m" : text
@@ -114,21 +114,21 @@ struct Terminal: Sendable {
 
     /// Asks a question on a terminal. nil: there is none to ask on.
     func confirm(_ question: String) -> Bool? {
-        guard isInteractive, isatty(STDIN_FILENO) == 1 else { return nil }
+        guard isInteractive, StandardStream.input.isTerminal else { return nil }
         progress("\(question) [y/N] ")
         return readLine().map { ["y", "yes"].contains($0.lowercased()) } ?? false
     }
 
     /// Asks for a line on a terminal. nil: there is none to ask on.
     func ask(_ question: String) -> String? {
-        guard errorIsInteractive, isatty(STDIN_FILENO) == 1 else { return nil }
+        guard errorIsInteractive, StandardStream.input.isTerminal else { return nil }
         progress(question)
         return readLine() ?? ""
     }
 
     /// Reads a line from the terminal without showing it. nil: there is no terminal.
     func readSecret(_ prompt: String) -> String? {
-        guard isatty(STDIN_FILENO) == 1 else { return nil }
+        guard StandardStream.input.isTerminal else { return nil }
         var saved = termios()
         guard tcgetattr(STDIN_FILENO, &saved) == 0 else { return nil }
         var silent = saved
@@ -142,22 +142,13 @@ struct Terminal: Sendable {
         return readLine()
     }
 
-    static func write(_ text: String, to descriptor: Int32) {
+    static func write(_ text: String, to stream: StandardStream) {
         var text = text
-        text.withUTF8 { write(UnsafeRawBufferPointer($0), to: descriptor) }
+        text.withUTF8 { write(UnsafeRawBufferPointer($0), to: stream) }
     }
 
     /// Writes all of the bytes; `StandardOutput` remembers a failure.
-    static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) {
-        var rest = bytes
-        while let base = rest.baseAddress, !rest.isEmpty {
-            let count = Glibc.write(descriptor, base, rest.count)
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else {
-                if descriptor == STDOUT_FILENO { StandardOutput.failed(count < 0 ? errno : EIO) }
-                return
-            }
-            rest = UnsafeRawBufferPointer(rebasing: rest[count...])
-        }
+    static func write(_ bytes: UnsafeRawBufferPointer, to stream: StandardStream) {
+        if let error = stream.write(bytes), stream == .output { StandardOutput.failed(error) }
     }
 }

@@ -1,4 +1,5 @@
 import CommandLineTool
+import SystemIO
 
 extension Command {
     static let completion: Command = Command(

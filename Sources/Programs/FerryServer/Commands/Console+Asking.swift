@@ -1,13 +1,7 @@
 import Glibc
+import SystemIO
 
-/// Standard input, output and error of a command.
-struct Console: Sendable {
-    /// A line of data.
-    func print(_ line: String) { write(line + "\n", to: STDOUT_FILENO) }
-
-    /// A line of chatter or an error.
-    func note(_ line: String) { write(line + "\n", to: STDERR_FILENO) }
-
+extension Console {
     /// The first line of standard input, at most 4 KiB, without its end.
     func readLineOfInput() -> String {
         var bytes: [UInt8] = []
@@ -32,20 +26,8 @@ struct Console: Sendable {
 
     /// Asks a question on the terminal. nil: there is no terminal.
     func confirm(_ question: String) -> Bool? {
-        guard isatty(STDIN_FILENO) == 1 else { return nil }
-        write("\(question) [y/N] ", to: STDERR_FILENO)
+        guard StandardStream.input.isTerminal else { return nil }
+        StandardStream.error.write("\(question) [y/N] ")
         return ["y", "yes"].contains(readLineOfInput().lowercased())
-    }
-
-    private func write(_ text: String, to descriptor: Int32) {
-        var rest = Array(text.utf8)[...]
-        while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-            if count > 0 {
-                rest = rest.dropFirst(count)
-            } else if errno != EINTR {
-                return
-            }
-        }
     }
 }

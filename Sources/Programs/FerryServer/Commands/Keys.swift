@@ -1,5 +1,6 @@
 import CommandLineTool
 import IdentityServer
+import SystemIO
 
 extension Command {
     static let keys: Command = Command(

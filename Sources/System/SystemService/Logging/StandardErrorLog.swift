@@ -36,17 +36,8 @@ package struct StandardErrorLog: Sendable {
         let line = StandardErrorLog.text(record, isJournal: isJournal) {
             UTCTime(microseconds: Environment.system.wallClock() * 1000).rfc3339(fraction: .milliseconds)
         }
-        // Written with one call, so that lines of several threads do not mix. If standard error is
-        // closed, the line is dropped.
-        var rest = Array(line.utf8)[...]
-        while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
-            if count > 0 {
-                rest = rest.dropFirst(count)
-            } else if errno != EINTR {
-                return
-            }
-        }
+        // If standard error is closed, the line is dropped.
+        StandardStream.error.write(line)
     }
 
     static func text(_ record: LogRecord, isJournal: Bool, time: () -> String) -> String {

@@ -66,7 +66,7 @@ extension Terminal {
             let bytes = try file.read(1 << 20, at: offset)
             guard !bytes.isEmpty else { return }
             offset += Int64(bytes.count)
-            bytes.withUnsafeBytes { Self.write($0, to: STDOUT_FILENO) }
+            bytes.withUnsafeBytes { Self.write($0, to: .output) }
             try StandardOutput.check()
         }
     }
