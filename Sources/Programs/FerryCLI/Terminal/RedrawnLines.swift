@@ -3,15 +3,15 @@ import SystemIO
 
 /// Lines on a terminal that are drawn again in their place.
 struct RedrawnLines {
-    private let descriptor: Int32
+    private let stream: StandardStream
     private var drawnCount = 0
     private var drawnTime: ContinuousClock.Instant?
 
     /// Faster than that nobody reads.
     private static let pace = Duration.milliseconds(100)
 
-    /// - Parameter descriptor: The terminal's.
-    init(descriptor: Int32) { self.descriptor = descriptor }
+    /// - Parameter stream: The stream that is connected to the terminal.
+    init(stream: StandardStream) { self.stream = stream }
 
     /// Draws the lines in place of those before, unless that was a moment ago.
     ///
@@ -23,7 +23,7 @@ struct RedrawnLines {
         let now = ContinuousClock.now
         guard isUrgent || drawnTime.map({ now - $0 >= Self.pace }) ?? true else { return }
         drawnTime = now
-        let size = Terminal.size(descriptor)
+        let size = Terminal.size(stream.rawValue)
         let format = Table.Format(width: size?.columns ?? 80, usesControls: true)
         let lines = lines(format, size?.rows ?? 24)
         var text = drawnCount > 0 ? "\u{1B}[\(drawnCount)A\r" : ""
@@ -31,7 +31,7 @@ struct RedrawnLines {
         for line in lines { text += "\u{1B}[K\(line)\n" }
         text += "\u{1B}[J"
         drawnCount = lines.count
-        Terminal.write(text, to: descriptor)
+        Terminal.write(text, to: stream)
     }
 
     /// Leaves the lines where they are; what is drawn next stands below.

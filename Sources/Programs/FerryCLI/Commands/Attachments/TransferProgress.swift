@@ -15,7 +15,7 @@ struct TransferProgress {
     private var openCount: Int
     private let terminal: Terminal
     private let isQuiet: Bool
-    private var screen = RedrawnLines(descriptor: STDERR_FILENO)
+    private var screen = RedrawnLines(stream: .error)
 
     /// More lines than people can follow are summed up in one.
     private static let lineLimit = 12

@@ -7,7 +7,7 @@ struct StatusWatch {
     private var status: DaemonStatus?
     /// Those that are not over, in the order in which they were first seen.
     var transfers: [TransferSummary] = []
-    private var screen = RedrawnLines(descriptor: STDOUT_FILENO)
+    private var screen = RedrawnLines(stream: .output)
 
     init(_ terminal: Terminal) { self.terminal = terminal }
 
