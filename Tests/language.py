@@ -17,9 +17,11 @@ from typing import NamedTuple
 TOP = Path(__file__).resolve().parent.parent
 WIDTH = 120
 CONVERTED = [
-    "Sources/C/CDeflate", "Sources/C/CGear", "Sources/C/CISAL", "Sources/C/CLinux", "Sources/C/COpenSSL", "Sources/C/CSQLite",
-    "Sources/C/CSystemd", "Sources/C/CYAML", "Sources/C/CZlib",
-    "Sources/Control", "Sources/Documents/DocumentClient", "Sources/Documents/DocumentStore", "Sources/Model",
+    "Sources/C/CDeflate", "Sources/C/CGear", "Sources/C/CISAL", "Sources/C/CLinux", "Sources/C/COpenSSL",
+    "Sources/C/CSQLite", "Sources/C/CSystemd", "Sources/C/CYAML", "Sources/C/CZlib",
+    "Sources/Control",
+    "Sources/Documents/DocumentClient", "Sources/Documents/DocumentStore",
+    "Sources/Model",
     "Sources/Objects/ObjectStorage",
     "Sources/System/CivilTime", "Sources/System/CommandLineTool", "Sources/System/Compression", "Sources/System/Cryptography", "Sources/System/JSON",
     "Sources/System/SQLite", "Sources/System/SystemIO", "Sources/System/SystemService", "Sources/System/Ustar", "Sources/System/YAML",

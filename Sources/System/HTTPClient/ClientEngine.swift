@@ -3,26 +3,29 @@ import HTTPMessages
 import Synchronization
 import SystemIO
 
-/// A network loop that runs all transfers of a client through libcurl, which names the sockets and
-/// times to wait for; only what is ready is looked at. Everyone else leaves work for the loop.
+/// A network loop that runs all transfers of a client through libcurl.
 ///
-/// `@unchecked Sendable`: what is not behind the lock is used on the loop's thread only, or by
-/// nobody else: before there is a loop, and after.
+/// libcurl names the sockets and times to wait for, so only sockets that are ready are examined.
+/// Other threads schedule work on the loop.
+///
+/// `@unchecked Sendable`: state outside the lock is used on the loop's thread only, or before the
+/// loop starts and after it has ended.
 final class ClientEngine: @unchecked Sendable {
     let configuration: HTTPClient.Configuration
-    /// Nil before the first transfer.
+    /// The loop, or nil before the first transfer.
     private let loop = Mutex<NetworkLoop?>(nil)
     private var multi: UnsafeMutableRawPointer?
     private var transfers: [UnsafeMutableRawPointer: Transfer] = [:]
     private var sockets: [Int32: ClientSocket] = [:]
-    /// Reset, for the next transfers: making one takes longer than to reset it.
+    /// Handles that were reset for later transfers, because resetting a handle is faster than
+    /// creating one.
     private var spareHandles: [UnsafeMutableRawPointer] = []
     private static let sparesAtMost = 16
 
-    /// When libcurl wants to be called though no socket is ready.
+    /// The time at which libcurl wants to be called even if no socket is ready.
     private var nextCall: ContinuousClock.Instant?
     private var wantsCallNow = false
-    /// Transfers that received bytes since these were handed on.
+    /// Transfers that have received bytes that were not delivered to their readers.
     var touched: [Transfer] = []
 
     init(_ configuration: HTTPClient.Configuration) {
@@ -52,7 +55,7 @@ final class ClientEngine: @unchecked Sendable {
 
     // MARK: From any thread
 
-    /// Begins the thread as well, the first time.
+    /// Starts a transfer, and the thread with the first one.
     func start(_ transfer: Transfer) throws {
         try loop.withLock { running in
             guard running == nil else { return }
@@ -72,12 +75,12 @@ final class ClientEngine: @unchecked Sendable {
         later { engine in engine.remove(transfer) }
     }
 
-    /// The transfer can take or give more bytes again.
+    /// Resumes a transfer that can receive or send more bytes again.
     func unpause(_ transfer: Transfer) {
         later { _ in transfer.unpause() }
     }
 
-    /// Ends the thread; transfers that are still under way fail.
+    /// Ends the thread. Transfers in progress fail.
     func stop() {
         later { engine in
             for transfer in engine.transfers.values {
@@ -98,10 +101,10 @@ final class ClientEngine: @unchecked Sendable {
 
     // MARK: On the loop's thread
 
-    /// For a transfer; nil where libcurl has none.
+    /// Returns a handle for a transfer, or nil if libcurl cannot create one.
     func takeHandle() -> UnsafeMutableRawPointer? { spareHandles.popLast() ?? curl_easy_init() }
 
-    /// Takes a handle back that is in no use.
+    /// Takes back a handle that is no longer in use.
     func give(_ handle: UnsafeMutableRawPointer) {
         guard spareHandles.count < Self.sparesAtMost else { return curl_easy_cleanup(handle) }
         curl_easy_reset(handle)
@@ -114,14 +117,14 @@ final class ClientEngine: @unchecked Sendable {
     }
 
     private func call(_ socket: curl_socket_t, _ events: Int32) {
-        // Unlike its other functions this one of libcurl's cannot do without: it may be wanted
-        // still when all is given back.
+        // Unlike libcurl's other functions, this one does not accept nil. It can still be called
+        // after `close`.
         guard let multi else { return }
         var running: Int32 = 0
         curl_multi_socket_action(multi, socket, events, &running)
     }
 
-    /// Goes on until libcurl only waits for sockets and times.
+    /// Drives libcurl until it waits only for sockets and times.
     private func settle() {
         if wantsCallNow {
             wantsCallNow = false
@@ -136,9 +139,10 @@ final class ClientEngine: @unchecked Sendable {
             transfer.complete(result)
             remove(transfer)
         }
-        // Delivering can let a resting transfer go on, which then receives what libcurl held back for it.
+        // Delivering can resume a paused transfer, which then receives the bytes that libcurl held
+        // back.
         while let transfer = touched.popLast() { transfer.deliver() }
-        // Other sockets come first.
+        // Handle other sockets first.
         if wantsCallNow { later { _ in } }
     }
 
@@ -169,7 +173,7 @@ final class ClientEngine: @unchecked Sendable {
         transfer.close()
     }
 
-    /// Gives everything back to libcurl.
+    /// Frees all of libcurl's objects.
     private func close() {
         ferry_curl_multi_set_callbacks(multi, nil, nil, nil)
         spareHandles.forEach { curl_easy_cleanup($0) }
@@ -180,7 +184,7 @@ final class ClientEngine: @unchecked Sendable {
 
     // MARK: What libcurl wants
 
-    /// Its socket callback.
+    /// Handles libcurl's socket callback.
     private func watch(_ socket: curl_socket_t, for events: Int32) {
         callLoop { loop in
             if events == CURL_POLL_REMOVE {
@@ -189,13 +193,14 @@ final class ClientEngine: @unchecked Sendable {
             }
             let known = sockets[socket] ?? ClientSocket(socket, of: self)
             sockets[socket] = known
-            // Where that fails, the transfer's time limits end it.
+            // If watching fails, the transfer's time limits end it.
             _ = loop.watch(
                 known, forReads: events & CURL_POLL_IN != 0, forWrites: events & CURL_POLL_OUT != 0)
         }
     }
 
-    /// Its timer callback: one call after so many milliseconds, in place of what it wanted before; -1 for none.
+    /// Handles libcurl's timer callback: one call after that many milliseconds replaces any earlier
+    /// request; -1 cancels it.
     private func wait(_ milliseconds: Int) {
         wantsCallNow = milliseconds == 0
         nextCall = milliseconds > 0 ? .now + .milliseconds(milliseconds) : nil
@@ -207,7 +212,7 @@ final class ClientEngine: @unchecked Sendable {
     }
 }
 
-/// One of libcurl's sockets.
+/// A socket that libcurl opened.
 private final class ClientSocket: NetworkSource {
     let descriptor: Int32
     private unowned let engine: ClientEngine

@@ -1,21 +1,23 @@
 package import HTTPMessages
 
-/// Sends requests over HTTP/1.1 and keeps connections open for the next ones. Copies share connections.
+/// A client that sends requests over HTTP/1.1 and keeps connections open for later requests. Copies
+/// share connections.
 ///
-/// All transfers run on one thread, started with the first request, which sleeps until something moves. Redirects are
-/// answers, not followed. Proxies are taken from the environment (`https_proxy`, `no_proxy`, …) except for Unix
-/// sockets and loopback addresses. The connections are closed when the last copy and the last unread response of the
-/// client are gone.
+/// All transfers run on one thread, which starts with the first request and sleeps while nothing
+/// happens. Redirects are returned as responses and not followed. Proxies are taken from the
+/// environment (`https_proxy`, `no_proxy`, …), except for Unix sockets and loopback addresses. The
+/// connections are closed when the last copy of the client and its last unread response are
+/// released.
 package struct HTTPClient: Sendable {
     package struct Configuration: Sendable {
-        /// PEM file with the certificates to trust instead of the system's.
+        /// A PEM file with the certificates to trust instead of the system's.
         package var certificateAuthorities: String?
-        /// Connections kept open while unused.
+        /// The maximum number of unused connections that are kept open.
         package var idleConnections = 32
-        /// At most this many connections to one host at a time, further requests wait; 0: no limit.
+        /// The maximum number of connections to one host; further requests wait. 0 means no limit.
         package var connectionsPerHost = 0
         package var userAgent: String?
-        /// Limit of a response's header fields together, in bytes.
+        /// The maximum total size of a response's header fields in bytes.
         package var headerLimit = 64 << 10
 
         package init() {}
@@ -27,11 +29,14 @@ package struct HTTPClient: Sendable {
         lease = Lease(engine: ClientEngine(configuration))
     }
 
-    /// Returns as soon as status and header fields are there; the body follows as it is read.
+    /// Sends a request and returns the response as soon as its status and header fields have
+    /// arrived; the body follows as it is read.
     ///
-    /// Cancelling the task ends the transfer, also while the body is being read. Errors are `HTTPError`, or
-    /// `CancellationError`. A request whose body is a stream is never sent twice; others may be, where a kept
-    /// connection turns out dead before anything was answered.
+    /// Cancelling the task ends the transfer, also while the body is being read. A request with a
+    /// streamed body is never sent twice. Any other request may be, if a kept connection turns out
+    /// to be dead before a byte was answered.
+    ///
+    /// - Throws: `HTTPError` or `CancellationError`.
     package func send(_ request: HTTPRequest) async throws -> HTTPResponse {
         try Task.checkCancellation()
         let transfer = try Transfer(request, engine: lease.engine)
@@ -53,7 +58,7 @@ package struct HTTPClient: Sendable {
         return response
     }
 
-    /// Gives up the transfer when nobody can read it any more.
+    /// A reference that cancels the transfer when its last reader is gone.
     private final class ResponseBody: Sendable {
         let transfer: Transfer
         private let lease: Lease
@@ -66,7 +71,7 @@ package struct HTTPClient: Sendable {
         deinit { transfer.cancel() }
     }
 
-    /// Ends the thread when nobody can use it any more.
+    /// A reference that stops the engine when its last user is gone.
     final class Lease: Sendable {
         let engine: ClientEngine
 

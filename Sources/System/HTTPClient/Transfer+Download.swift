@@ -2,9 +2,11 @@ import CCurl
 import HTTPMessages
 import Synchronization
 
-/// The response on its way from libcurl.
+/// Receiving the response from libcurl.
 extension Transfer {
-    /// libcurl's header callback, once for each line; false ends the transfer.
+    /// Handles libcurl's header callback, which comes once for each line.
+    ///
+    /// - Returns: False to end the transfer.
     func takeHeaderLine(_ bytes: UnsafeRawBufferPointer) -> Bool {
         headerBytes += bytes.count
         guard headerBytes <= engine.configuration.headerLimit else {
@@ -12,7 +14,7 @@ extension Transfer {
             finish(HTTPError(.headersTooLarge, "\(origin) sent more than \(limit) bytes of header fields."))
             return false
         }
-        // What comes after the body are trailers, which nobody here asks for.
+        // Fields after the body are trailers, which no caller reads.
         if isHeadComplete { return true }
         let line = bytes.prefix { $0 != 0x0D && $0 != 0x0A }
         if line.starts(with: "HTTP/".utf8) {
@@ -20,7 +22,7 @@ extension Transfer {
             status = code.flatMap { Int(String(decoding: $0, as: UTF8.self)) } ?? 0
             headers = HTTPHeaders()
         } else if line.isEmpty {
-            // 1xx heads precede the real one.
+            // 1xx responses precede the final one.
             if status >= 200 { completeHead() }
         } else if let colon = line.firstIndex(of: UInt8(ascii: ":")) {
             let value = line[(colon + 1)...].trimmingSpaces()
@@ -38,7 +40,7 @@ extension Transfer {
                 return nil as CheckedContinuation<(HTTPStatus, HTTPHeaders), any Error>?
             }
             state.headResult = .success(result)
-            // `finish` hands it over, however the rest comes to its end.
+            // `finish` resumes the caller, no matter how the transfer ends.
             if request.prefersWhole, expected < Self.highWater { return nil }
             defer { state.head = nil }
             return state.head
@@ -46,19 +48,22 @@ extension Transfer {
         waiting?.resume(returning: result)
     }
 
-    /// libcurl's write callback; false ends the transfer.
+    /// Handles libcurl's write callback.
+    ///
+    /// - Returns: False to end the transfer.
     func takeBody(_ bytes: UnsafeRawBufferPointer) -> Bool {
         if bytes.count > expected - downloaded, state.withLock({ $0.collectsRest }) {
             finish(HTTPError(.protocolViolation, "\(origin) sent a longer body than it had announced."))
             return false
         }
         defer { downloaded += bytes.count }
-        // More has come than was announced: who waits for the whole would never read, nor the rest ever come.
+        // More has arrived than was announced. A caller that waits for the whole response would
+        // never start to read, so the transfer would stay paused.
         var waiting: CheckedContinuation<(HTTPStatus, HTTPHeaders), any Error>?
         let (isFirst, mustPause, goesOn) = state.withLock { state in
             if state.end != nil { return (false, false, false) }
             let isFirst = state.received.isEmpty && !state.collectsRest
-            // libcurl hands on what it read in pieces of 16 KiB.
+            // libcurl delivers what it read in pieces of 16 KiB.
             if isFirst { state.received.reserveCapacity(min(EasyOptions.bufferSize, expected - downloaded)) }
             state.received.append(contentsOf: bytes)
             let mustPause =
@@ -71,7 +76,7 @@ extension Transfer {
         }
         waiting?.resume(returning: (HTTPStatus(rawValue: status), headers))
         if isFirst { engine.touched.append(self) }
-        // At once, as libcurl otherwise goes on reading for up to a hundred buffers.
+        // Pause at once; otherwise libcurl reads up to a hundred more buffers.
         if mustPause { unpause() }
         return goesOn
     }

@@ -2,7 +2,7 @@ import CCurl
 import HTTPMessages
 
 extension Transfer {
-    /// libcurl's codes (libcurl-errors(3)) in the words of `HTTPError`.
+    /// Returns the error for one of libcurl's codes (libcurl-errors(3)).
     func error(for result: CURLcode) -> HTTPError {
         let code: HTTPError.Code
         switch result {

@@ -2,15 +2,16 @@ import CCurl
 import HTTPMessages
 
 enum EasyOptions {
-    /// How much is read from, or written to, a socket at once, in bytes: enough to make the system call cheap.
+    /// The number of bytes read from or written to a socket at once. It is large so that the system
+    /// call's cost is small.
     static let bufferSize = 128 << 10
 
-    /// The largest Unix socket path, as `sun_path` has room for it.
+    /// The maximum length of a Unix socket path, which `sun_path` imposes.
     static let socketPathLimit = 107
 }
 
 extension Transfer {
-    /// The origin of a request that can be sent; `.invalidMessage` for one that cannot.
+    /// Returns the origin of a request; throws `.invalidMessage` if the request cannot be sent.
     static func check(_ request: HTTPRequest) throws -> String {
         guard let authority = authority(of: request.url) else {
             throw HTTPError(.invalidMessage, "A request's URL is not an absolute http or https URL without spaces.")
@@ -28,7 +29,7 @@ extension Transfer {
         return authority
     }
 
-    /// Host and port of a URL, without user information; nil where the URL is malformed.
+    /// Returns the host and port of a URL without user information, or nil if the URL is malformed.
     private static func authority(of url: String) -> String? {
         guard url.utf8.count <= 64 << 10, url.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F }) else { return nil }
         guard let scheme = ["http://", "https://"].first(where: { url.lowercased().hasPrefix($0) }) else { return nil }
@@ -43,7 +44,8 @@ extension Transfer {
         return name == "localhost" || name.hasSuffix(".localhost") || name.hasPrefix("127.") || name == "[::1]"
     }
 
-    /// The method decides about the body only where there is none: PUT, POST and PATCH then say `Content-Length: 0`.
+    /// Whether the request has a body. Without content, the method decides: PUT, POST and PATCH
+    /// then send `Content-Length: 0`.
     private var sendsBody: Bool {
         if case .omitted = request.body.content { return false }
         return request.body.length != 0 || [.put, .post, .patch].contains(request.method)
@@ -60,12 +62,13 @@ extension Transfer {
         set(CURLOPT_PROTOCOLS_STR, "http,https")
         set(CURLOPT_URL, request.url)
         set(CURLOPT_PATH_AS_IS, 1)
-        // One connection a transfer: pausing one must not hold up others, as it would with HTTP/2.
+        // One connection for each transfer: with HTTP/2, pausing one transfer would delay the
+        // others on its connection.
         set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1)
         set(CURLOPT_FOLLOWLOCATION, 0)
         set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
         set(CURLOPT_TCP_NODELAY, 1)
-        // For streams that are quiet for long: a peer that vanished is found out.
+        // Detects a vanished peer of a stream that is silent for long.
         set(CURLOPT_TCP_KEEPALIVE, 1)
         set(CURLOPT_BUFFERSIZE, EasyOptions.bufferSize)
         if let agent = engine.configuration.userAgent { set(CURLOPT_USERAGENT, agent) }
@@ -95,7 +98,8 @@ extension Transfer {
 
     private func setHeaders(_ easy: UnsafeMutableRawPointer) -> CURLcode {
         var list: UnsafeMutablePointer<curl_slist>?
-        // The empty ones keep libcurl from waiting for "100 Continue" and from adding its own.
+        // Empty fields keep libcurl from waiting for "100 Continue" and from adding an Accept field
+        // of its own.
         var lines = ["Expect:", "Accept:"]
         for field in request.headers {
             let name = field.name.lowercased()
@@ -151,7 +155,8 @@ extension Transfer {
     }
 }
 
-/// At least 1, as 0 means "no limit" or "the default" to the libraries; about 24 days at most.
+/// Returns a time limit in milliseconds for libcurl: at least 1, because 0 means "no limit" or "the
+/// default", and at most about 24 days.
 private func milliseconds(_ duration: Duration) -> Int {
     let (seconds, attoseconds) = duration.components
     guard seconds >= 0, seconds < 2_000_000 else { return seconds < 0 ? 1 : 2_000_000_000 }

@@ -2,9 +2,9 @@ import CCurl
 import HTTPMessages
 import Synchronization
 
-/// The request's body on its way to libcurl.
+/// Passing the request's body to libcurl.
 extension Transfer {
-    /// Reads a streamed body on a task that ends with the transfer.
+    /// Starts a task that reads a streamed body and ends with the transfer.
     func startPump(_ next: @escaping @Sendable () async throws -> [UInt8]?) {
         let pump = Task {
             do {
@@ -23,7 +23,9 @@ extension Transfer {
         if isLate { pump.cancel() }
     }
 
-    /// Waits while enough is queued; false once the transfer has ended.
+    /// Queues a chunk and waits while the queue is full.
+    ///
+    /// - Returns: False once the transfer has ended.
     private func offer(_ chunk: [UInt8]) async -> Bool {
         guard !chunk.isEmpty else { return true }
         let isWaited = state.withLock { state in
@@ -51,7 +53,7 @@ extension Transfer {
         if isWaited { engine.unpause(self) }
     }
 
-    /// libcurl's read callback.
+    /// Handles libcurl's read callback.
     func fill(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
         switch request.body.content {
         case .omitted: return 0
@@ -100,7 +102,7 @@ extension Transfer {
         return count
     }
 
-    /// libcurl's seek callback: a kept connection was dead and the body must be sent again.
+    /// Handles libcurl's seek callback: a kept connection was dead and the body must be sent again.
     func rewind(to position: Int) -> Bool {
         if case .stream = request.body.content { return false }
         uploaded = position

@@ -2,23 +2,25 @@ import CCurl
 import HTTPMessages
 import Synchronization
 
-/// One exchange: what libcurl's callbacks (on the engine's thread) and the tasks at both ends of the bodies share.
+/// One exchange: the state shared by libcurl's callbacks, on the engine's thread, and the tasks at
+/// both ends of the bodies.
 ///
-/// `@unchecked Sendable`: `request`, `easy`, `lists` and the variables below them are used by the
-/// engine's thread alone, once it has the exchange; all else is immutable or in `state`.
+/// `@unchecked Sendable`: once the engine has the exchange, only the engine's thread uses
+/// `request`, `easy`, `lists` and the variables below them. Everything else is immutable or in
+/// `state`.
 final class Transfer: @unchecked Sendable {
     struct State {
         var head: CheckedContinuation<(HTTPStatus, HTTPHeaders), any Error>?
         var headResult: Result<(HTTPStatus, HTTPHeaders), any Error>?
 
-        /// Received and not yet read.
+        /// Bytes that were received and not yet read.
         var received: [UInt8] = []
         var reader: CheckedContinuation<[UInt8]?, any Error>?
         var receivingIsPaused = false
-        /// Whoever reads waits for the whole rest, which gathers in `received`.
+        /// Whether the reader waits for the whole rest, which is collected in `received`.
         var collectsRest = false
 
-        /// Of a streamed request body: read from its owner and not yet sent.
+        /// Chunks of a streamed request body that were read from its owner and not yet sent.
         var outgoing: [[UInt8]] = []
         var outgoingBytes = 0
         var outgoingHasEnded = false
@@ -26,7 +28,7 @@ final class Transfer: @unchecked Sendable {
         var writer: CheckedContinuation<Bool, Never>?
         var pump: Task<Void, Never>?
 
-        /// Success: the response came whole.
+        /// The result of the exchange; success means that the response is complete.
         var end: Result<Void, any Error>?
 
         mutating func takeReceived() -> [UInt8] {
@@ -35,10 +37,11 @@ final class Transfer: @unchecked Sendable {
         }
     }
 
-    /// Above this many unread bytes receiving rests; a streamed request body is read ahead as far.
+    /// The number of unread bytes above which receiving pauses, and up to which a streamed request
+    /// body is read ahead.
     static let highWater = 256 << 10
 
-    /// Its body goes when it has been sent and answered.
+    /// The request. Its body is released once the exchange has ended.
     private(set) var request: HTTPRequest
     let origin: String
     let engine: ClientEngine
@@ -55,7 +58,7 @@ final class Transfer: @unchecked Sendable {
     var downloaded = 0
     var expected = Int.max
 
-    /// Throws `.invalidMessage` for what cannot be put on the wire.
+    /// Creates an exchange; throws `.invalidMessage` for a request that cannot be sent.
     init(_ request: HTTPRequest, engine: ClientEngine) throws {
         origin = try Self.check(request)
         self.request = request
@@ -69,7 +72,7 @@ final class Transfer: @unchecked Sendable {
 
     var isFinished: Bool { state.withLock { $0.end != nil } }
 
-    /// Waits for status and header fields; called once.
+    /// Waits for the status and the header fields. May be called once.
     func head() async throws -> (HTTPStatus, HTTPHeaders) {
         try await withCheckedThrowingContinuation { continuation in
             let result: Result<(HTTPStatus, HTTPHeaders), any Error>? = state.withLock { state in
@@ -105,8 +108,10 @@ final class Transfer: @unchecked Sendable {
         }
     }
 
-    /// Appends the rest of the body to `bytes`, each byte where it is to stay: nothing rests
-    /// meanwhile, however long it is. If the exchange fails, what came before that is in `bytes`.
+    /// Appends the rest of the body to `bytes` without copying it again later.
+    ///
+    /// Receiving is not paused meanwhile, however long the rest is. If the exchange fails, `bytes`
+    /// has what arrived before.
     func collectRest(into bytes: inout [UInt8]) async throws {
         do {
             let rest = try await withTaskCancellationHandler {
@@ -126,7 +131,7 @@ final class Transfer: @unchecked Sendable {
         swap(&room, &bytes)
         var mustUnpause = false
         let end = state.withLock { state in
-            // What is whole stays where it is.
+            // A body that is already complete is not moved.
             if room.isEmpty, state.end != nil { return state.end }
             room.append(contentsOf: state.received)
             swap(&room, &state.received)
@@ -144,7 +149,9 @@ final class Transfer: @unchecked Sendable {
         if finish(CancellationError()) { engine.cancel(self) }
     }
 
-    /// Ends the exchange with an error, or well (nil); false where it had ended already.
+    /// Ends the exchange with an error, or successfully for nil.
+    ///
+    /// - Returns: False if it had already ended.
     @discardableResult
     func finish(_ error: (any Error)?) -> Bool {
         let ended: State? = state.withLock { state in
@@ -171,7 +178,8 @@ final class Transfer: @unchecked Sendable {
         return true
     }
 
-    /// A reader only waits where there is nothing to read, but `deliver` may not have come around yet.
+    /// Resumes a reader at the end of the exchange with the bytes that `deliver` has not delivered,
+    /// or nil.
     private func endReader(_ reader: CheckedContinuation<[UInt8]?, any Error>?) {
         guard let reader else { return }
         let rest = state.withLock { $0.takeReceived() }
@@ -195,12 +203,12 @@ final class Transfer: @unchecked Sendable {
     }
 
     func complete(_ result: CURLcode) {
-        // Who waits for the answer may have a use for the memory.
+        // The caller that waits for the response may need the memory.
         request.body = .none
         finish(result == CURLE_OK ? nil : error(for: result))
     }
 
-    /// Hands what this round received to a waiting reader.
+    /// Passes the bytes of this round to a waiting reader.
     func deliver() {
         var chunk: [UInt8] = []
         let (reader, mustUnpause) = state.withLock { state -> (CheckedContinuation<[UInt8]?, any Error>?, Bool) in
@@ -216,7 +224,7 @@ final class Transfer: @unchecked Sendable {
         if mustUnpause { unpause() }
     }
 
-    /// Tells libcurl which directions may go on and which must rest.
+    /// Sets which directions libcurl may continue and which stay paused.
     func unpause() {
         guard let easy else { return }
         let isPaused = state.withLock { state in

@@ -1,23 +1,26 @@
 import Glibc
 
-/// A span of an open file that is sent as a body. The file must not shrink below the span while it is sent.
+/// A range of an open file that is sent as a body. The file must not become shorter than the range
+/// while it is sent.
 ///
-/// A span without an owner goes to the socket by sendfile(2), which hands over references to the
-/// pages of the file: the client receives what the pages hold when they leave the machine, which
-/// can be long after the response counts as sent. The bytes of such a span must never change. A
-/// span with an owner is copied, and its bytes may change once the owner is released.
+/// A range without an owner is sent with sendfile(2), which passes references to the pages of the
+/// file: the client receives what the pages hold when they leave the machine, which can be long
+/// after the response counts as sent. The bytes of such a range must never change. A range with an
+/// owner is copied, and its bytes may change once the owner is released.
 package final class FileRange: Sendable {
     package let descriptor: Int32
     package let offset: Int64
     package let length: Int
-    /// Released once the span is sent, or will not be.
+    /// The object that is released once the range was sent or will not be sent.
     private let owner: (any Sendable)?
 
-    /// Whether the bytes are copied before they are handed to the system.
+    /// Whether the bytes are copied before they are passed to the system.
     package var isCopied: Bool { owner != nil }
 
-    /// Holds its own duplicate of the descriptor, so the caller may close theirs at once. Throws `.invalidMessage` for
-    /// a negative span and where no descriptor is left.
+    /// Creates a range with a duplicate of the descriptor, so the caller may close the original at
+    /// once.
+    ///
+    /// - Throws: `.invalidMessage` for a negative range, or if the process has no descriptor left.
     package convenience init(duplicating descriptor: Int32, offset: Int64 = 0, length: Int) throws {
         let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
         guard copy >= 0 else {
@@ -26,9 +29,10 @@ package final class FileRange: Sendable {
         try self.init(owning: copy, offset: offset, length: length)
     }
 
-    /// Closes the descriptor at its end. Throws `.invalidMessage` for a negative span.
+    /// Creates a range that owns the descriptor and closes it when it is released.
     ///
-    /// - Parameter owner: Keeps the span's bytes as they are for as long as it lives.
+    /// - Parameter owner: An object that keeps the range's bytes unchanged for as long as it lives.
+    /// - Throws: `.invalidMessage` for a negative range.
     package init(owning descriptor: Int32, offset: Int64 = 0, length: Int, owner: (any Sendable)? = nil) throws {
         self.owner = owner
         self.descriptor = descriptor
@@ -41,8 +45,10 @@ package final class FileRange: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Fills the buffer from the span, beginning `position` bytes into it; 0 at its end, -1 where the file cannot be
-    /// read or has become shorter.
+    /// Fills the buffer from the range, starting `position` bytes into it.
+    ///
+    /// - Returns: The number of bytes; 0 at the end of the range; -1 if the file cannot be read or
+    ///   has become shorter.
     package func read(at position: Int, into buffer: UnsafeMutableRawBufferPointer) -> Int {
         let wanted = min(buffer.count, length - position)
         guard wanted > 0 else { return 0 }

@@ -1,8 +1,9 @@
-/// The content of a message: nothing, bytes, a span of a file, or a stream of chunks.
+/// The content of a message: nothing, bytes, a range of a file, or a stream of chunks.
 ///
-/// As a sequence it gives chunks of at least one byte in order. Bytes and files can be read any number of times; a
-/// stream once, by one task; a second reader gets `.bodyGone`. A stream from a peer is read from the network only as
-/// fast as it is consumed; letting go of it unread ends the transfer.
+/// As a sequence it yields chunks of at least one byte in order. Bytes and files can be read any
+/// number of times. A stream can be read once, by one task; a second reader gets `.bodyGone`. A
+/// stream from a peer is read from the network only as fast as it is consumed, and releasing it
+/// unread ends the transfer.
 package struct HTTPBody: Sendable, AsyncSequence {
     package typealias Element = [UInt8]
 
@@ -10,14 +11,15 @@ package struct HTTPBody: Sendable, AsyncSequence {
         case bytes([UInt8])
         case file(FileRange)
         case stream(length: Int?, next: @Sendable () async throws -> [UInt8]?)
-        /// For the answer to HEAD: the length that GET would have.
+        /// No bytes, for the response to HEAD, with the length that GET would have.
         case omitted(length: Int)
     }
 
     package let content: Content
-    /// Appends what is left of a stream from a peer, without parts between.
+    /// Appends the unread rest of a stream from a peer in one operation.
     private let collectRest: (@Sendable (inout [UInt8]) async throws -> Void)?
-    /// Lives as long as the message: a response is kept until it is sent, or will not be.
+    /// An object that lives as long as the message. A response is kept until it was sent or will
+    /// not be sent.
     private let owner: (any Sendable)?
 
     package init(_ content: Content, owner: (any Sendable)? = nil) {
@@ -26,9 +28,10 @@ package struct HTTPBody: Sendable, AsyncSequence {
         collectRest = nil
     }
 
-    /// A stream from a peer.
+    /// Creates a body from a stream that a peer sends.
     ///
-    /// - Parameter rest: appends what is left of it; used where the length is known, and so what it takes of memory.
+    /// - Parameter rest: Appends the unread rest of the stream. It is called only if the length,
+    ///   and thus the memory that the rest takes, is known.
     package init(
         incoming length: Int?, _ next: @escaping @Sendable () async throws -> [UInt8]?,
         rest: @escaping @Sendable (inout [UInt8]) async throws -> Void
@@ -42,7 +45,10 @@ package struct HTTPBody: Sendable, AsyncSequence {
 
     package static func bytes(_ bytes: [UInt8]) -> HTTPBody { HTTPBody(.bytes(bytes)) }
 
-    /// - Parameter owner: Released once the message is sent, or will not be: a share of a budget of memory, for example.
+    /// Creates a body of bytes.
+    ///
+    /// - Parameter owner: An object that is released once the message was sent or will not be sent,
+    ///   for example a share of a memory budget.
     package static func bytes(_ bytes: [UInt8], owner: (any Sendable)?) -> HTTPBody {
         HTTPBody(.bytes(bytes), owner: owner)
     }
@@ -51,24 +57,26 @@ package struct HTTPBody: Sendable, AsyncSequence {
 
     package static func file(_ range: FileRange) -> HTTPBody { HTTPBody(.file(range)) }
 
-    /// For the answer to HEAD: no bytes, but the length that GET would give.
+    /// Creates the body of a response to HEAD: no bytes, but the length that GET would have.
     package static func omitted(length: Int) -> HTTPBody { HTTPBody(.omitted(length: Swift.max(0, length))) }
 
-    /// A stream made by calling `next` until it gives nil. Its calls never overlap. With a length, exactly that many
-    /// bytes must come; without one the message is sent chunked.
+    /// Creates a stream by calling `next` until it returns nil. The calls never overlap.
+    ///
+    /// With a length, exactly that many bytes must follow. Without one, the message is sent
+    /// chunked.
     package static func stream(length: Int? = nil, _ next: @escaping @Sendable () async throws -> [UInt8]?) -> HTTPBody
     {
         HTTPBody(.stream(length: length, next: next))
     }
 
-    /// A stream over a sequence, iterated once.
+    /// Creates a stream over a sequence, which is iterated once.
     package static func stream<Chunks: AsyncSequence & Sendable>(_ chunks: Chunks, length: Int? = nil) -> HTTPBody
     where Chunks.Element == [UInt8] {
         let reader = SequenceReader(chunks)
         return HTTPBody(.stream(length: length) { try await reader.next() })
     }
 
-    /// nil where it is known only at the end.
+    /// The length in bytes, or nil if it is known only at the end.
     package var length: Int? {
         switch content {
         case .bytes(let bytes): bytes.count
@@ -78,7 +86,8 @@ package struct HTTPBody: Sendable, AsyncSequence {
         }
     }
 
-    /// All of it; throws `.bodyTooLarge` as soon as it is known to have more than `limit` bytes.
+    /// Returns all bytes of the body. Throws `.bodyTooLarge` as soon as it is known to have more
+    /// than `limit` bytes.
     package func collect(limit: Int) async throws -> [UInt8] {
         if let length, length > limit { throw Self.tooLarge(limit) }
         if case .bytes(let bytes) = content { return bytes }
@@ -90,8 +99,11 @@ package struct HTTPBody: Sendable, AsyncSequence {
         return whole
     }
 
-    /// Appends what has not been read yet, and what of it came before a failure. There is no limit
-    /// but its `length`, which the caller has looked at: it comes as fast as it can.
+    /// Appends the unread rest of the body. If reading fails, the bytes that came before the
+    /// failure are appended.
+    ///
+    /// There is no limit except the body's `length`, which the caller must have checked. The rest
+    /// is received as fast as the peer sends it.
     package func appendRest(to bytes: inout [UInt8]) async throws {
         if let collectRest { return try await collectRest(&bytes) }
         for try await chunk in self { bytes += chunk }
@@ -139,10 +151,10 @@ package struct HTTPBody: Sendable, AsyncSequence {
     }
 }
 
-/// Owns the iterator of a sequence.
+/// A reference that owns the iterator of a sequence.
 ///
-/// `@unchecked Sendable`: a body has one reader, whose calls never overlap, so the iterator is used by one task at a
-/// time.
+/// `@unchecked Sendable`: a body has one reader and its calls never overlap, so one task at a time
+/// uses the iterator.
 private final class SequenceReader<Chunks: AsyncSequence & Sendable>: @unchecked Sendable
 where Chunks.Element == [UInt8] {
     private var iterator: Chunks.AsyncIterator

@@ -1,6 +1,6 @@
 import Glibc
 
-/// What went wrong between here and the peer; statuses that a peer answers are not errors.
+/// A failure of an exchange with a peer. A status code that a peer answers is not an error.
 package struct HTTPError: Error, CustomStringConvertible {
     package struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Value: String, Sendable {
@@ -9,27 +9,27 @@ package struct HTTPError: Error, CustomStringConvertible {
         }
         private let value: Value
 
-        /// The request, response or address given by the caller cannot be sent or used.
+        /// The caller's request, response or address cannot be sent or used.
         package static let invalidMessage = Code(value: .invalidMessage)
         package static let couldNotResolve = Code(value: .couldNotResolve)
         package static let couldNotConnect = Code(value: .couldNotConnect)
-        /// The connection ended before the message was whole.
+        /// The connection ended before the message was complete.
         package static let connectionLost = Code(value: .connectionLost)
-        /// The limit for connecting, for standing still or for the whole exchange has passed.
+        /// The time limit for connecting, for inactivity, or for the whole exchange has passed.
         package static let timedOut = Code(value: .timedOut)
-        /// TLS could not be agreed on, or the certificate is not to be trusted.
+        /// The TLS handshake failed, or the certificate is not trusted.
         package static let insecure = Code(value: .insecure)
         package static let headersTooLarge = Code(value: .headersTooLarge)
         package static let bodyTooLarge = Code(value: .bodyTooLarge)
-        /// A body was read twice, or a request's body after its handler had returned.
+        /// A body was read twice, or a request's body was read after its handler had returned.
         package static let bodyGone = Code(value: .bodyGone)
-        /// The peer does not speak HTTP/1.1 as it should.
+        /// The peer violates HTTP/1.1.
         package static let protocolViolation = Code(value: .protocolViolation)
         package static let cannotListen = Code(value: .cannotListen)
         /// The client or server was stopped.
         package static let stopped = Code(value: .stopped)
 
-        /// Whether the same request may succeed later without anybody changing anything here.
+        /// Whether the same request may succeed later without a change on this side.
         package var isTransient: Bool {
             switch value {
             case .couldNotResolve, .couldNotConnect, .connectionLost, .timedOut: true
@@ -53,7 +53,7 @@ package struct HTTPError: Error, CustomStringConvertible {
     package var description: String { message }
 }
 
-/// strerror's text for a code, safe on any thread.
+/// Returns the text of strerror(3) for an error number. Safe on any thread.
 package func errorText(_ code: Int32) -> String {
     withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { buffer in
         guard let base = buffer.baseAddress, strerror_r(code, base, buffer.count) == 0 else {

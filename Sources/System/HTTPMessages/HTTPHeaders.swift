@@ -1,4 +1,5 @@
-/// Header fields in the order they were sent or added; names compare without regard to ASCII case.
+/// Header fields in the order in which they were sent or added. Names compare without regard to
+/// ASCII case.
 package struct HTTPHeaders: Sendable, ExpressibleByDictionaryLiteral, RandomAccessCollection {
     package struct Field: Hashable, Sendable {
         package let name: String
@@ -17,7 +18,7 @@ package struct HTTPHeaders: Sendable, ExpressibleByDictionaryLiteral, RandomAcce
     package var endIndex: Int { fields.endIndex }
     package subscript(position: Int) -> Field { fields[position] }
 
-    /// The first value under that name. Setting replaces every field of the name; nil removes them.
+    /// The first value of a name. Setting it replaces every field of the name; nil removes them.
     package subscript(name: String) -> String? {
         get { fields.first { Self.same($0.name, name) }?.value }
         set {
@@ -26,7 +27,7 @@ package struct HTTPHeaders: Sendable, ExpressibleByDictionaryLiteral, RandomAcce
         }
     }
 
-    /// Adds a field and keeps those of the same name.
+    /// Adds a field and keeps those with the same name.
     package mutating func add(_ name: String, _ value: String) {
         fields.append(Field(name: name, value: value))
     }
@@ -35,7 +36,7 @@ package struct HTTPHeaders: Sendable, ExpressibleByDictionaryLiteral, RandomAcce
         fields.filter { Self.same($0.name, name) }.map(\.value)
     }
 
-    /// The number in `Content-Length`; nil where the field is absent or not a plain number.
+    /// The number in `Content-Length`, or nil if the field is absent or not a plain number.
     package var contentLength: Int? {
         guard let text = self["Content-Length"], !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) })
         else { return nil }
@@ -44,10 +45,11 @@ package struct HTTPHeaders: Sendable, ExpressibleByDictionaryLiteral, RandomAcce
 
     /// What makes a request's host or the length of its body ambiguous, in words for its client; nil if nothing does.
     ///
-    /// A server and a proxy before it that disagree about where a request ends take a part of one for another
-    /// (RFC 9112, 6.3 and 11.2).
+    /// If a server and a proxy in front of it disagree about where a request ends, one of them
+    /// takes part of one request for another request (RFC 9112 sections 6.3 and 11.2).
     package var framingProblem: String? {
-        // "Transfer-Encoding : chunked" is one field to a proxy and another to this server.
+        // A proxy may ignore "Transfer-Encoding : chunked", with a space before the colon, that
+        // this server would honor.
         if fields.contains(where: { $0.name.isEmpty || !$0.name.utf8.allSatisfy(Self.isToken) }) {
             return "A header field's name has characters that no name may have."
         }
@@ -65,8 +67,10 @@ package struct HTTPHeaders: Sendable, ExpressibleByDictionaryLiteral, RandomAcce
         return nil
     }
 
-    /// Whether every field can be put on the wire as it is: a token for a name (RFC 9110 §5.6.2), no control bytes
-    /// in a value. What fails this could smuggle another field or request.
+    /// Whether every field can be sent unchanged: each name is a token (RFC 9110 section 5.6.2),
+    /// and no value has control characters.
+    ///
+    /// An invalid field could smuggle in another field or another request.
     package var areValid: Bool {
         fields.allSatisfy { field in
             !field.name.isEmpty && field.name.utf8.allSatisfy(Self.isToken)

@@ -1,4 +1,4 @@
-/// A request method; case matters, as RFC 9110 §9.1 says.
+/// A request method. Methods are case-sensitive (RFC 9110 section 9.1).
 package struct HTTPMethod: RawRepresentable, Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
     package let rawValue: String
 

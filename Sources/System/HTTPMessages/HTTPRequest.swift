@@ -1,25 +1,27 @@
 /// A request to send.
 package struct HTTPRequest: Sendable {
     package var method: HTTPMethod
-    /// Absolute, with http or https; anything that needs it must be percent-encoded. It is sent as it is: dots and
-    /// double slashes stay.
+    /// The absolute http or https URL. Characters that need it must be percent-encoded. It is sent
+    /// unchanged, including dot segments and double slashes.
     package var url: String
     package var headers: HTTPHeaders
     package var body: HTTPBody
-    /// Connects to this Unix socket; the URL then only gives path and `Host`.
+    /// The Unix socket to connect to; the URL then only provides the path and `Host`.
     package var socketPath: String?
     package var timeouts: Timeouts
-    /// Whether a response whose body is short is wanted only once it is whole: that wakes who waits
-    /// for it once, not for each part.
+    /// Whether a response with a short body should be returned only once it is complete. The caller
+    /// is then woken once instead of once for each part.
     package var prefersWhole = false
 
     package struct Timeouts: Sendable {
-        /// Until connected, TLS included.
+        /// The time limit for connecting, TLS handshake included.
         package var connect: Duration
-        /// How long not one byte may move in either direction, in whole seconds and found out up to 5 s late; nil for
-        /// streams that are quiet for long. A reader that has itself stopped reading is not counted.
+        /// The time after which an exchange without a transferred byte in either direction fails,
+        /// in whole seconds, detected up to 5 s late; nil for streams that may be silent for long.
+        ///
+        /// The limit does not apply while the reader itself has stopped reading.
         package var stall: Duration?
-        /// Until the last byte of the response.
+        /// The time limit until the last byte of the response.
         package var total: Duration?
 
         package init(connect: Duration = .seconds(10), stall: Duration? = .seconds(60), total: Duration? = nil) {

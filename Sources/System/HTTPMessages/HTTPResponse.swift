@@ -10,7 +10,7 @@ package struct HTTPResponse: Sendable {
         self.body = body
     }
 
-    /// A short text for people.
+    /// Creates a response with a short plain text.
     package static func text(_ status: HTTPStatus, _ text: String) -> HTTPResponse {
         HTTPResponse(status, headers: ["Content-Type": "text/plain; charset=utf-8"], body: .text(text))
     }

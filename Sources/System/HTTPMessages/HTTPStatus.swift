@@ -1,4 +1,4 @@
-/// A status code; the reason phrase is left to the library.
+/// A status code. The library chooses the reason phrase.
 package struct HTTPStatus: RawRepresentable, Hashable, Sendable, ExpressibleByIntegerLiteral, CustomStringConvertible {
     package let rawValue: Int
 
@@ -30,7 +30,7 @@ package struct HTTPStatus: RawRepresentable, Hashable, Sendable, ExpressibleByIn
     package static let badGateway: HTTPStatus = 502
     package static let serviceUnavailable: HTTPStatus = 503
 
-    /// 2xx.
+    /// Whether the status is 2xx.
     package var isSuccess: Bool { (200..<300).contains(rawValue) }
 
     package var description: String { String(rawValue) }

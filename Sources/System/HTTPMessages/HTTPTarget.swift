@@ -1,26 +1,28 @@
-/// What a request line asks for, taken apart strictly: bytes that do not belong in a target, broken escapes, NUL and
-/// text that is not UTF-8 make it invalid.
+/// The target of a request line, parsed strictly: a target with illegal bytes, broken escapes, NUL
+/// or text that is not UTF-8 is invalid.
 package struct HTTPTarget: Hashable, Sendable, CustomStringConvertible {
-    /// Path and query as they were sent; signatures are computed over these.
+    /// The path as it was sent. Signatures are computed over `rawPath` and `rawQuery`.
     package let rawPath: String
     package let rawQuery: String?
 
-    /// The path with its escapes resolved. An escaped slash is a slash here: use `segments` to tell them apart.
+    /// The decoded path. An escaped slash becomes a slash; use `segments` to tell them apart.
     package let path: String
 
-    /// The parts between slashes, decoded one by one; `/a//b/` is `a`, ``, `b`, ``. May hold `.` and `..`.
+    /// The parts between slashes, each decoded; `/a//b/` is `a`, ``, `b`, ``. They may include `.`
+    /// and `..`.
     package let segments: [String]
 
-    /// The items of the query in order; a `+` in them is a space.
+    /// The items of the query in order. A `+` in them is decoded to a space.
     package let query: [QueryItem]
 
     package struct QueryItem: Hashable, Sendable {
         package let name: String
-        /// nil where there was no `=`, as in S3's `?uploads`.
+        /// The value, or nil for an item without `=`, as in S3's `?uploads`.
         package let value: String?
     }
 
-    /// Takes the origin form (`/path?query`), the absolute form (whose authority is dropped) and `*`.
+    /// Parses the origin form (`/path?query`), the absolute form, whose authority is dropped, and
+    /// `*`.
     package init?(_ text: String) {
         guard !text.isEmpty, text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "#") }) else {
             return nil
@@ -49,12 +51,13 @@ package struct HTTPTarget: Hashable, Sendable, CustomStringConvertible {
         self.segments = segments
     }
 
-    /// The value of the first item of that name; an item without `=` has an empty one.
+    /// The value of the first item with that name; empty for an item without `=`.
     package subscript(query name: String) -> String? {
         query.first { $0.name == name }.map { $0.value ?? "" }
     }
 
-    /// The items of a query or of a form body (`application/x-www-form-urlencoded`); nil where it is malformed.
+    /// Returns the items of a query or of a form body (`application/x-www-form-urlencoded`), or nil
+    /// if it is malformed.
     package static func items(of text: String) -> [QueryItem]? {
         var items: [QueryItem] = []
         for part in text.split(separator: "&") {

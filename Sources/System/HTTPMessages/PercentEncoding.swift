@@ -1,6 +1,7 @@
-/// Percent-encoding as in RFC 3986 §2.1.
+/// Percent-encoding (RFC 3986 section 2.1).
 package enum PercentEncoding {
-    /// Escapes all bytes but the unreserved ones (letters, digits, `-._~`) and those in `keeping`.
+    /// Returns the text with all bytes escaped except the unreserved ones (letters, digits, `-._~`)
+    /// and those in `keeping`.
     package static func encode(_ text: some StringProtocol, keeping: StaticString = "") -> String {
         let kept = UnsafeBufferPointer(start: keeping.utf8Start, count: keeping.utf8CodeUnitCount)
         func isKept(_ byte: UInt8) -> Bool { isUnreserved(byte) || kept.contains(byte) }
@@ -19,7 +20,8 @@ package enum PercentEncoding {
         return String(decoding: result, as: UTF8.self)
     }
 
-    /// nil for an incomplete or non-hexadecimal escape, for a NUL, and where the bytes are not UTF-8.
+    /// Returns the decoded text, or nil for an incomplete or non-hexadecimal escape, a NUL, or
+    /// bytes that are not UTF-8.
     package static func decode(_ text: some StringProtocol, plusIsSpace: Bool = false) -> String? {
         var result: [UInt8] = []
         result.reserveCapacity(text.utf8.count)

@@ -4,26 +4,28 @@ import HTTPMessages
 import Synchronization
 import SystemIO
 
-/// One client's connection, over which requests come one after the other.
+/// A client's connection, which carries one request at a time.
 final class Connection: Sendable {
     typealias Limiter = ConnectionLimiter<UInt64>
 
     private struct State {
-        /// nil once libmicrohttpd is about to close it.
+        /// The socket, or nil once libmicrohttpd is about to close it.
         var descriptor: Int32?
         var current: Exchange?
         var hasHungUp = false
-        /// Since when it has no request, or its request's header is incomplete.
+        /// The time since which the connection has had no request, or the header of its request has
+        /// been incomplete.
         var since: ContinuousClock.Instant
-        /// Whether a request was answered before.
+        /// Whether an earlier request of this connection was answered.
         var isProven = false
     }
 
     let id: UInt64
     let peer: HTTPPeer
-    /// The other end, if it is a trusted proxy, whose requests name their clients.
+    /// The peer, if it is a trusted proxy, whose requests name their clients in header fields.
     let proxy: TrustedProxies.Client?
-    /// Whether the other end is on this machine's Unix socket, which only permitted users can open.
+    /// Whether the peer connected through this machine's Unix socket, which only permitted users
+    /// can open.
     let isLocal: Bool
     private let core: ServerCore
     private let state: Mutex<State>
@@ -47,8 +49,10 @@ final class Connection: Sendable {
         return client == proxy ? peer : HTTPPeer(client)
     }
 
-    /// The request line of the next request is there. The limit for the header of a connection's
-    /// first request includes the time before.
+    /// Notes that the request line of the next request has arrived.
+    ///
+    /// The time limit for the header of a connection's first request also covers the time before
+    /// its request line.
     func begin(_ exchange: Exchange) {
         state.withLock { state in
             state.current = exchange
@@ -73,22 +77,23 @@ final class Connection: Sendable {
 
     // MARK: Limits
 
-    /// What the connection is used for, and since when; on any thread.
+    /// The connection's use, and the time since which it has had that use. Safe on any thread.
     var use: (Limiter.Use, ContinuousClock.Instant) {
         let (exchange, isProven, since) = state.withLock { ($0.current, $0.isProven, $0.since) }
         guard let exchange else { return (isProven ? .idle : .unproven, since) }
         return (exchange.use, since)
     }
 
-    /// Looks whether the client is too slow, and ends the connection if it is. On the loop's thread.
-    /// - Returns: when to look again; nil if that depends on something that is yet to happen.
+    /// Ends the connection if the client is too slow. Runs on the loop's thread.
+    ///
+    /// - Returns: When to check again, or nil if that depends on a later event.
     func check(at now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
         let (exchange, isProven, since, descriptor) = state.withLock {
             ($0.current, $0.isProven, $0.since, $0.descriptor)
         }
         guard let descriptor else { return nil }
         if let exchange, exchange.use != .unproven {
-            // A peer on this machine's own socket is left to stop and go as it likes.
+            // Clients of this machine's own Unix socket have no minimum rate.
             if isLocal { return nil }
             guard exchange.keepsUp(descriptor, at: now) else {
                 end(becauseOf: exchange)
@@ -103,7 +108,8 @@ final class Connection: Sendable {
         return nil
     }
 
-    /// Ends the connection, on any thread. A client that has not got the beginning of an answer is told why.
+    /// Ends the connection. Safe on any thread. If no part of an answer has been sent, the client
+    /// gets a 408 first.
     private func end(becauseOf exchange: Exchange?) {
         let mayAnswer = exchange?.mayBeAnsweredFromOutside ?? state.withLock { !$0.isProven }
         if mayAnswer, !core.settings.isSecure {
@@ -120,15 +126,16 @@ final class Connection: Sendable {
     private static let timeout = Array(
         "HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n".utf8)
 
-    /// Gives the connection up for another one, on any thread.
+    /// Ends the connection to make room for another one. Safe on any thread.
     func giveUp() { end(becauseOf: state.withLock { $0.current }) }
 
     // MARK: The other end
 
     var hasHungUp: Bool { state.withLock { $0.hasHungUp } }
 
-    /// The client has closed its side.
-    /// - Returns: false where that was known.
+    /// Notes that the client has closed its side.
+    ///
+    /// - Returns: Whether this was the first notice.
     func hangUp() -> Bool {
         let isNews = state.withLock { state in
             defer { state.hasHungUp = true }
@@ -139,10 +146,13 @@ final class Connection: Sendable {
         return true
     }
 
-    /// Tells libmicrohttpd that the client has closed its side. It takes a short read for the last
-    /// news of a socket, and so would forget this, or wait for it in vain, if there were bytes to
-    /// read before.
-    /// - Returns: false while there are such bytes; to be called again when libmicrohttpd has run.
+    /// Shuts down the reading side, so that libmicrohttpd notices that the client has closed its
+    /// side.
+    ///
+    /// libmicrohttpd takes a short read to mean that the socket has no further events. If bytes
+    /// were still unread, it would then miss the end or wait for it in vain.
+    ///
+    /// - Returns: False while bytes are unread; call again after libmicrohttpd has run.
     func tellEnd() -> Bool {
         state.withLock { state in
             guard let descriptor = state.descriptor else { return true }
@@ -153,7 +163,7 @@ final class Connection: Sendable {
         }
     }
 
-    /// See shutdown(2); libmicrohttpd then looks at the connection, if it is not suspended.
+    /// Calls shutdown(2). libmicrohttpd then examines the connection, unless it is suspended.
     func shutdown(_ how: Int32) {
         state.withLock { state in
             if let descriptor = state.descriptor { _ = Glibc.shutdown(descriptor, how) }

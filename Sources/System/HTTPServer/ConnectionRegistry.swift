@@ -2,7 +2,7 @@ import HTTPMessages
 import Synchronization
 import SystemIO
 
-/// The connections of a server, on all of its threads, which share its limits.
+/// The connections of a server on all of its threads, which share the server's limits.
 final class ConnectionRegistry: Sendable {
     private struct State {
         var last: UInt64 = 0
@@ -17,17 +17,18 @@ final class ConnectionRegistry: Sendable {
             State(limiter: .init(.init(total: max(1, limits.connections), perSite: limits.connectionsPerAddress))))
     }
 
-    /// Asks for a place for a new connection. May end another connection.
+    /// Reserves a place for a new connection, and may end another connection to free one.
     ///
-    /// - Parameter site: see `ConnectionLimiter.open`.
-    /// - Returns: the new connection's id, for `add` or `remove`; nil if there is no place for it.
+    /// - Parameter site: The client's network; see `ConnectionLimiter.open`.
+    /// - Returns: The new connection's id, to be passed to `add` or `remove`; nil if no place is
+    ///   free.
     func admit(_ site: IPAddress?) -> UInt64? {
         let (id, victim) = state.withLock { state -> (UInt64?, Connection?) in
             state.last += 1
             let id = state.last
             let connections = state.connections
             let admission = state.limiter.open(id, site) { other in
-                // One that is not here yet begins at this moment.
+                // An admitted connection that is not registered yet counts as busy from now on.
                 connections[other]?.use ?? (.busy, .now)
             }
             switch admission {
@@ -43,7 +44,7 @@ final class ConnectionRegistry: Sendable {
     func add(_ connection: Connection) { state.withLock { $0.connections[connection.id] = connection } }
 
     func remove(_ id: UInt64) {
-        // Outside of the lock, as it may be the last reference.
+        // The value is released outside the lock, because this may be the last reference to it.
         _ = state.withLock { state in
             state.limiter.close(id)
             return state.connections.removeValue(forKey: id)
@@ -53,7 +54,7 @@ final class ConnectionRegistry: Sendable {
     subscript(id: UInt64) -> Connection? { state.withLock { $0.connections[id] } }
 }
 
-/// What the threads of a server have in common.
+/// The settings that all threads of a server share.
 struct ServerSettings: Sendable {
     let limits: HTTPServerLimits
     let proxies: TrustedProxies
@@ -61,6 +62,6 @@ struct ServerSettings: Sendable {
     let onError: @Sendable (any Error) -> Void
     let handler: @Sendable (HTTPServerRequest) async throws -> HTTPResponse
 
-    /// Between two looks at how fast a client sends or reads.
+    /// The time between two checks of how fast a client sends or reads.
     var paceInterval: Duration { limits.pace.grace / 4 }
 }

@@ -2,11 +2,11 @@ import CMicroHTTPD
 import HTTPMessages
 import SystemIO
 
-/// libmicrohttpd's daemon, which lives on a network loop, and the way from its callbacks to exchanges.
+/// A libmicrohttpd daemon that runs on a network loop and passes its callbacks to exchanges.
 ///
-/// `@unchecked Sendable`: once made, it is used on the loop's thread only.
+/// `@unchecked Sendable`: after initialization it is used on the loop's thread only.
 final class Daemon: NetworkSource, @unchecked Sendable {
-    /// libmicrohttpd's epoll set.
+    /// The descriptor of libmicrohttpd's epoll set.
     let descriptor: Int32
     private let pointer: OpaquePointer
     private let loop: NetworkLoop
@@ -20,7 +20,8 @@ final class Daemon: NetworkSource, @unchecked Sendable {
         var configuration = ferry_mhd_configuration()
         configuration.listen_descriptor = socket.descriptor
         let limits = core.settings.limits
-        // Those that have lost their place are here until libmicrohttpd sees their end.
+        // Connections that were replaced count until libmicrohttpd sees their end, hence the
+        // surplus.
         configuration.connection_limit = UInt32(clamping: max(1, limits.connections) &* 2 &+ 64)
         configuration.idle_timeout_seconds = UInt32(clamping: max(1, limits.idle.components.seconds))
         configuration.connection_memory = max(4 << 10, limits.connectionMemory)
@@ -100,7 +101,7 @@ final class Daemon: NetworkSource, @unchecked Sendable {
         advance()
     }
 
-    /// Lets libmicrohttpd do what there is to do, and be called again when it wants to.
+    /// Runs libmicrohttpd once, and schedules the next run for when it asks for one.
     func advance() {
         guard !isClosed, MHD_run(pointer) == .YES else { return }
         core.takeUnretainedValue().hasRun()
@@ -113,7 +114,7 @@ final class Daemon: NetworkSource, @unchecked Sendable {
         }
     }
 
-    /// Takes no more connections; the listening socket is the caller's again.
+    /// Stops accepting connections. The listening socket belongs to the caller again.
     func quiesce() {
         if !isQuiet { _ = MHD_quiesce_daemon(pointer) }
         isQuiet = true
@@ -121,7 +122,7 @@ final class Daemon: NetworkSource, @unchecked Sendable {
 
     /// Closes all connections, none of which may be suspended.
     func close() {
-        // Or the listening socket would be closed here.
+        // Otherwise libmicrohttpd would close the listening socket.
         quiesce()
         isClosed = true
         loop.forget(self)

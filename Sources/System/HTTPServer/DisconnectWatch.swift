@@ -3,10 +3,11 @@ import Glibc
 import HTTPMessages
 import SystemIO
 
-/// Tells when a client hangs up. libmicrohttpd does not look at a connection whose handler is at work, so a second
-/// epoll set does.
+/// Reports when a client closes its side of a connection, through an epoll set of its own.
 ///
-/// `@unchecked Sendable`: once made, it is used on the loop's thread only.
+/// libmicrohttpd does not look at a connection while its handler works.
+///
+/// `@unchecked Sendable`: after initialization it is used on the loop's thread only.
 final class DisconnectWatch: NetworkSource, @unchecked Sendable {
     let descriptor: Int32
     private let loop: NetworkLoop
@@ -24,7 +25,10 @@ final class DisconnectWatch: NetworkSource, @unchecked Sendable {
 
     // MARK: On the loop's thread, or before it runs
 
-    /// - Parameter onHangUp: called with a connection's id when that client closes its side.
+    /// Starts watching.
+    ///
+    /// - Parameter onHangUp: Called with a connection's id when its client closes its side.
+    /// - Returns: Whether the loop accepted the epoll set.
     func open(_ onHangUp: @escaping (UInt64) -> Void) -> Bool {
         self.onHangUp = onHangUp
         return loop.watch(self)
@@ -32,7 +36,7 @@ final class DisconnectWatch: NetworkSource, @unchecked Sendable {
 
     /// Watches a connection until its descriptor is closed.
     func add(_ descriptor: Int32, id: UInt64) {
-        // Edge-triggered and without EPOLLIN: no event for data, one for the end.
+        // Edge-triggered and without EPOLLIN: data causes no event, the end causes one.
         var event = epoll_event(events: EPOLLRDHUP.rawValue | EPOLLET.rawValue, data: epoll_data_t(u64: id))
         _ = epoll_ctl(self.descriptor, EPOLL_CTL_ADD, descriptor, &event)
     }

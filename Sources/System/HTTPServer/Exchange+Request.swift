@@ -1,7 +1,7 @@
 import HTTPMessages
 import Synchronization
 
-/// The request on its way to the handler.
+/// Receiving the request and passing it to the handler.
 extension Exchange {
     /// The header fields are there: starts the handler.
     func open(method: UnsafePointer<CChar>, version: UnsafePointer<CChar>) -> Bool {
@@ -16,7 +16,7 @@ extension Exchange {
                     body: .text("\(problem)\n")))
         }
         let isChunked = headers["Transfer-Encoding"] != nil
-        // A length beside chunks says nothing (RFC 9112, 6.3).
+        // Content-Length is ignored if the body is chunked (RFC 9112 section 6.3).
         let length = isChunked ? nil : headers.contentLength
         let hasBody = isChunked || (length ?? 0) > 0
         guard let target = HTTPTarget(target) else {
@@ -49,7 +49,7 @@ extension Exchange {
         return true
     }
 
-    /// Answers before the body, which is not read.
+    /// Sends a response without reading the body.
     private func refuse(_ response: HTTPResponse) -> Bool {
         state.withLock { state in
             state.response = response
@@ -59,8 +59,10 @@ extension Exchange {
         return queue(response)
     }
 
-    /// Refuses before the handler is asked. A small body is still read, as a client that cannot finish sending may
-    /// never look at the answer.
+    /// Sends a response in place of the handler's.
+    ///
+    /// A small body is still read, because a client that cannot finish sending may never read the
+    /// answer.
     private func answerEarly(_ response: HTTPResponse, _ headers: HTTPHeaders, _ hasBody: Bool) {
         let isNow =
             hasBody && (headers["Expect"] != nil || (headers.contentLength ?? 0) > Self.dropLimit)
@@ -82,7 +84,8 @@ extension Exchange {
                 state.stage = .answered
                 return response
             }
-            // The handler wants the body, or the client is gone; either shows next.
+            // Either the handler asks for the body or the client is gone; the next callback shows
+            // which.
             state.stage = .receiving
             return nil
         }
@@ -114,7 +117,7 @@ extension Exchange {
                 defer { state.reader = nil }
                 return Delivery(reader: state.reader, failure: state.incomingFailure)
             }
-            // It grows in its place.
+            // Reserve once, so that the buffer grows in place.
             if state.incoming.isEmpty, !state.collectsRest {
                 let expected = state.incomingExpected - state.incomingTotal + data.count
                 state.incoming.reserveCapacity(min(max(expected, data.count), Self.highWater + data.count))
@@ -125,7 +128,7 @@ extension Exchange {
                 defer { (state.reader, state.incoming) = (nil, []) }
                 return Delivery(reader: reader, chunk: state.incoming)
             }
-            // Not with the last of it: see `answerOrWait`.
+            // The last piece does not suspend the connection; see `answerOrWait`.
             if state.incoming.count >= Self.highWater, state.incomingTotal != state.incomingExpected { suspend(&state) }
             return Delivery()
         }
@@ -137,8 +140,10 @@ extension Exchange {
         return delivery.goesOn
     }
 
-    /// Appends the rest of the body, each byte where it is to stay: nothing rests meanwhile, so the
-    /// caller has seen how long it is. Of one that breaks off nothing is left.
+    /// Appends the rest of the body to `bytes` without copying it again later.
+    ///
+    /// The connection is not suspended meanwhile, so the caller must have checked the length. If
+    /// the body breaks off, `bytes` is left empty.
     private func collectRest(into bytes: inout [UInt8]) async throws {
         var room: [UInt8] = []
         swap(&room, &bytes)
@@ -153,7 +158,7 @@ extension Exchange {
         state.withLock { swap(&bytes, &$0.incoming) }
     }
 
-    /// What the request's body reads from.
+    /// Returns the next chunk of the request's body, or nil at its end.
     private func nextChunk() async throws -> [UInt8]? {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in

@@ -3,9 +3,9 @@ import Glibc
 import HTTPMessages
 import Synchronization
 
-/// The response on its way to the client.
+/// Sending the response to the client.
 extension Exchange {
-    /// The handler's task, which also feeds a streamed response.
+    /// Runs the handler and produces a streamed response. This is the body of the exchange's task.
     func run(_ request: HTTPServerRequest) async {
         var response: HTTPResponse
         do {
@@ -47,18 +47,19 @@ extension Exchange {
         return .text(.internalServerError, "The server failed to answer.\n")
     }
 
-    /// The request is whole (or was refused): answers it, or lets the connection rest until there is an answer.
+    /// Sends the response to a complete or refused request, or suspends the connection until there is
+    /// an answer.
     ///
-    /// It rests only when libmicrohttpd asks a second time. Before that, it has not noted that it
-    /// is to read no more, and would do so first when the connection goes on; it would then find
-    /// that a client has closed its side, and drop the connection.
+    /// The connection is suspended only at libmicrohttpd's second call. At the first call
+    /// libmicrohttpd has not recorded that the request is complete; resumed in that state, it reads
+    /// the socket, finds that a client has closed its side, and drops the connection.
     func answerOrWait() -> Bool {
         typealias Result = (HTTPResponse?, CheckedContinuation<[UInt8]?, any Error>?, Task<Void, Never>?)
         let (response, reader, task) = state.withLock { state -> Result in
             let isFirst = state.stage != .received
             state.stage = .received
             defer { state.reader = nil }
-            // A handler that has just begun has until the second time.
+            // A handler that has just started has until the second call to answer.
             let task = isFirst && state.response == nil ? nil : state.task
             if let response = state.response {
                 state.stage = .answered
@@ -72,21 +73,22 @@ extension Exchange {
             return (nil, state.reader, task)
         }
         reader?.resume(returning: nil)
-        // Where the end came with the request, `hangUp` came too early.
+        // If the client's end came with the request, `hangUp` ran when there was no task to cancel.
         if peer?.hasHungUp == true { task?.cancel() }
         if let response { return queue(response) }
         return true
     }
 
-    /// On libmicrohttpd's thread.
+    /// Passes the response to libmicrohttpd. Runs on libmicrohttpd's thread.
     @discardableResult
     func queue(_ response: HTTPResponse) -> Bool {
         guard let made = make(response.body) else { return false }
         defer { MHD_destroy_response(made) }
         for field in response.headers {
-            // The library sets these, from the body and the connection.
+            // libmicrohttpd sets these fields itself, from the body and the connection.
             if ["content-length", "transfer-encoding", "date"].contains(field.name.lowercased()) { continue }
-            // The library refuses an empty value; blanks around one do not count (RFC 9110 §5.5).
+            // libmicrohttpd refuses an empty value, and white space around a value is ignored (RFC
+            // 9110 section 5.5).
             let value = field.value.isEmpty ? " " : field.value
             guard MHD_add_response_header(made, field.name, value) == .YES else { return false }
         }
@@ -106,7 +108,7 @@ extension Exchange {
         case .file(let range) where range.length > 0 && (core.settings.isSecure || range.isCopied):
             return makeFile(range)
         case .file(let range) where range.length > 0:
-            // The library closes the descriptor that it is given.
+            // libmicrohttpd closes the descriptor that it is given.
             let copy = fcntl(range.descriptor, F_DUPFD_CLOEXEC, 0)
             guard copy >= 0 else { return nil }
             let made = MHD_create_response_from_fd_at_offset64(UInt64(range.length), copy, UInt64(range.offset))
@@ -118,11 +120,14 @@ extension Exchange {
         }
     }
 
-    /// Longer ones are sent from where they are: copying them into new memory costs as much as sending them.
+    /// The length in bytes up to which a body is copied. Copying a longer one would cost as much as
+    /// sending it.
     private static let copiedLimit = 16 << 10
 
-    /// Keeps the array as it is until the library has sent it: the storage of one that nobody
-    /// changes stays in its place.
+    /// Creates a response that refers to the array's storage and keeps the array until the response
+    /// is sent.
+    ///
+    /// The storage does not move while no other code changes the array.
     private func makeShared(_ bytes: [UInt8]) -> OpaquePointer? {
         let kept = Unmanaged.passRetained(KeptBytes(bytes))
         let made = bytes.withUnsafeBytes {
@@ -140,8 +145,10 @@ extension Exchange {
         init(_ bytes: [UInt8]) { self.bytes = bytes }
     }
 
-    /// A file that is read into a buffer, to be encrypted or because its bytes may change; left to
-    /// itself, libmicrohttpd takes 4 KiB at a time.
+    /// Creates a response that reads a file into a buffer, for encryption or because its bytes may
+    /// change.
+    ///
+    /// libmicrohttpd's own file response reads only 4 KiB at a time.
     private func makeFile(_ range: FileRange) -> OpaquePointer? {
         let context = Unmanaged.passRetained(range)
         let made = MHD_create_response_from_callback(
@@ -151,7 +158,8 @@ extension Exchange {
                 let range = Unmanaged<FileRange>.fromOpaque(context).takeUnretainedValue()
                 let count = range.read(
                     at: Int(position), into: UnsafeMutableRawBufferPointer(start: buffer, count: capacity))
-                // Shorter than it was: the client has to see that the answer is not whole.
+                // The file is shorter than announced: fail, so that the client sees that the body
+                // is incomplete.
                 return count > 0 ? count : -2
             }, context.toOpaque(),
             { context in
@@ -165,7 +173,7 @@ extension Exchange {
         let size = length.map { UInt64($0) } ?? UInt64.max
         let context = Unmanaged.passRetained(self)
         let made = MHD_create_response_from_callback(
-            // A block of nothing is refused, also for a body of nothing.
+            // libmicrohttpd refuses a block size of 0, even for an empty body.
             size, max(1, min(length ?? 16 << 10, Self.highWater)),
             { context, _, buffer, capacity in
                 guard let context, let buffer else { return -2 }
@@ -179,8 +187,11 @@ extension Exchange {
         return made
     }
 
-    /// The content callback: how many bytes there are, 0 after suspending, -1 at the end and -2 to break off
-    /// (`MHD_CONTENT_READER_END_OF_STREAM`, `…_END_WITH_ERROR`).
+    /// Fills libmicrohttpd's buffer with the next part of the response.
+    ///
+    /// - Returns: The number of bytes, 0 after suspending the connection, -1 at the end
+    ///   (`MHD_CONTENT_READER_END_OF_STREAM`), or -2 to break off
+    ///   (`MHD_CONTENT_READER_END_WITH_ERROR`).
     private func fill(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
         let (count, writer) = state.withLock { state -> (Int, CheckedContinuation<Bool, Never>?) in
             if state.isAborted { return (-2, nil) }
@@ -213,7 +224,9 @@ extension Exchange {
         return count
     }
 
-    /// Waits while enough is queued; false once nobody wants more.
+    /// Queues a chunk, and waits while the queue is full.
+    ///
+    /// - Returns: False once the response can no longer be sent.
     private func offer(_ chunk: [UInt8]) async -> Bool {
         guard !chunk.isEmpty else { return true }
         return await withCheckedContinuation { continuation in

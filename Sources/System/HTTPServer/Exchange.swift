@@ -5,53 +5,58 @@ import HTTPMessages
 import Synchronization
 import SystemIO
 
-/// One request and its response: what libmicrohttpd's callbacks and the handler's task share.
+/// One request and its response: the state that libmicrohttpd's callbacks and the handler's task
+/// share.
 ///
-/// While there is nothing for libmicrohttpd to do it is told to leave the connection alone ("suspended").
-/// `state.isSuspended` says so, and both it and libmicrohttpd's own flag change only under the lock, so that a
-/// connection is never suspended twice or resumed after it is gone.
+/// While libmicrohttpd has nothing to do for a connection, the connection is suspended.
+/// `state.isSuspended` records that. The field and libmicrohttpd's own flag change together under
+/// the lock, so a connection is never suspended twice, nor resumed after it was freed.
 ///
-/// `@unchecked Sendable`: `connection` is used by callbacks, and by `MHD_resume_connection`, which is made for other
-/// threads, while suspended, when it cannot be freed. All else is immutable or in `state`.
+/// `@unchecked Sendable`: `connection` is used by libmicrohttpd's callbacks, and by
+/// `MHD_resume_connection`, which other threads may call while the connection is suspended and thus
+/// cannot be freed. Everything else is immutable or in `state`.
 final class Exchange: @unchecked Sendable {
     enum Stage {
-        /// The header fields have not been seen.
+        /// The header fields have not been processed.
         case opened
         /// The client waits for "100 Continue" before it sends the body.
         case expecting
         case receiving
-        /// The request is whole.
+        /// The request is complete.
         case received
         /// libmicrohttpd has the response.
         case answered
-        /// libmicrohttpd is done with the request; `connection` is invalid.
+        /// libmicrohttpd has finished with the request, and `connection` is invalid.
         case detached
     }
 
     struct State {
         var stage = Stage.opened
         var isSuspended = false
-        /// The connection is to be closed as soon as libmicrohttpd asks again.
+        /// Whether the connection closes at libmicrohttpd's next callback.
         var isAborted = false
 
-        /// Without a body the handler starts once the request is whole.
+        /// A request without a body, kept until the request is complete and its handler starts.
         var waiting: HTTPServerRequest?
 
         // The request's body.
         var incoming: [UInt8] = []
         var incomingTotal = 0
-        /// How long the whole body says that it is; 0 where it does not.
+        /// The length of the whole body in bytes, or 0 if the client did not announce it.
         var incomingExpected = 0
         var incomingDropped = 0
         var incomingFailure: HTTPError?
         var incomingIsUnwanted = false
         var reader: CheckedContinuation<[UInt8]?, any Error>?
-        /// All that is to come is gathered in `incoming` before the reader gets any of it.
+        /// Whether the rest of the body is collected in `incoming` before the reader gets any of
+        /// it.
         var collectsRest = false
 
-        /// Whether there is something for a reader. A body of announced length comes in few, long
-        /// parts, as each costs its reader a turn, and often a write; of one without, each piece at
-        /// once.
+        /// Whether the reader can be given a part of the body.
+        ///
+        /// A body of known length is passed on in few, long parts, because each part costs its
+        /// reader a wake-up and often a write. A body of unknown length is passed on piece by
+        /// piece.
         var hasPart: Bool {
             guard !incoming.isEmpty else { return false }
             let isLast = incomingTotal == incomingExpected
@@ -69,14 +74,16 @@ final class Exchange: @unchecked Sendable {
 
         var task: Task<Void, Never>?
 
-        /// How fast the client sends its body, or reads the answer; from when that was looked at first.
+        /// The rate at which the client sends its body or reads the answer, measured since `stage`
+        /// was first checked.
         var pace: (stage: Stage, pace: TransferPace)?
     }
 
-    /// Above this many bytes in either direction the faster side rests.
+    /// The number of buffered bytes in either direction above which the faster side is paused.
     static let highWater = 256 << 10
 
-    /// A body that nobody wants is read up to here, so that the client sees the answer; beyond, it is cut off.
+    /// The number of bytes of an unwanted body that are read and dropped so that the client sees
+    /// the answer. A longer body ends the connection.
     static let dropLimit = 64 << 20
 
     let core: ServerCore
@@ -111,14 +118,14 @@ final class Exchange: @unchecked Sendable {
         }
     }
 
-    /// Under the lock, on libmicrohttpd's thread.
+    /// Suspends the connection. Call under the lock, on libmicrohttpd's thread.
     func suspend(_ state: inout State) {
         guard !state.isSuspended else { return }
         state.isSuspended = true
         MHD_suspend_connection(connection)
     }
 
-    /// Under the lock, on any thread.
+    /// Resumes the connection. Call under the lock, on any thread.
     func resume(_ state: inout State) {
         guard state.isSuspended else { return }
         state.isSuspended = false
@@ -126,18 +133,22 @@ final class Exchange: @unchecked Sendable {
         core.hasResumed()
     }
 
-    /// The client has closed its side. Whatever the handler still answers is tried, as it may only have closed one.
+    /// Cancels the handler because the client has closed its side.
+    ///
+    /// The handler's answer is still sent, because the client may have closed only its sending
+    /// direction.
     func hangUp() {
         let task = state.withLock { state -> Task<Void, Never>? in
             guard state.stage == .expecting || state.stage == .receiving else { return state.task }
-            // The rest of the body may be here already; libmicrohttpd reads that, and then sees the end for itself.
+            // The rest of the body may have arrived already. libmicrohttpd reads it and then finds
+            // the end of the stream.
             resume(&state)
             return nil
         }
         task?.cancel()
     }
 
-    /// Closes the connection whatever the handler does.
+    /// Closes the connection regardless of what the handler does.
     func abort() {
         let left = state.withLock { state in
             state.isAborted = true
@@ -146,11 +157,11 @@ final class Exchange: @unchecked Sendable {
             return release(&state)
         }
         left()
-        // It may be waiting for the client, too.
+        // libmicrohttpd may also be waiting for the client.
         peer?.shutdown(Int32(SHUT_RDWR))
     }
 
-    /// libmicrohttpd's last word on the request.
+    /// Ends the exchange, after libmicrohttpd's last callback for the request.
     func detach(isComplete: Bool) {
         peer?.end()
         core.watch(peer, after: core.settings.limits.idle)
@@ -165,7 +176,9 @@ final class Exchange: @unchecked Sendable {
         core.end(self)
     }
 
-    /// Everyone who waits for the client; the result is to be called without the lock.
+    /// Takes out the reader, writer and task of the exchange.
+    ///
+    /// - Returns: A function that resumes and cancels them; call it without the lock.
     private func release(_ state: inout State) -> () -> Void {
         let (reader, writer, task) = (state.reader, state.writer, state.task)
         state.reader = nil
@@ -179,7 +192,7 @@ final class Exchange: @unchecked Sendable {
 
     // MARK: Limits
 
-    /// What the connection is used for, on any thread.
+    /// The use of the connection. Safe on any thread.
     var use: Connection.Limiter.Use {
         state.withLock { state in
             switch state.stage {
@@ -190,14 +203,15 @@ final class Exchange: @unchecked Sendable {
         }
     }
 
-    /// Whether nothing of an answer can have gone out, and libmicrohttpd is not about to begin.
+    /// Whether no part of an answer can have been sent, and libmicrohttpd is not about to send one.
     var mayBeAnsweredFromOutside: Bool {
         state.withLock { state in
             (state.stage == .opened || state.stage == .receiving) && state.response == nil && !state.isSuspended
         }
     }
 
-    /// Whether the client sends its body, or reads its answer, fast enough. On the loop's thread.
+    /// Whether the client sends its body, or reads its answer, fast enough. Runs on the loop's
+    /// thread.
     func keepsUp(_ descriptor: Int32, at now: ContinuousClock.Instant) -> Bool {
         state.withLock { state in
             let bytes: UInt64

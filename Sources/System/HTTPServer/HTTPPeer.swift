@@ -1,9 +1,10 @@
 import Glibc
 import SystemIO
 
-/// Who is at the other end of a connection.
+/// The other end of a connection.
 package struct HTTPPeer: Hashable, Sendable {
-    /// The process that connected to a Unix socket, as the kernel vouches for it (SO_PEERCRED, unix(7)).
+    /// The process that connected to a Unix socket, as reported by the kernel (SO_PEERCRED,
+    /// unix(7)).
     package struct Credentials: Hashable, Sendable {
         package let processID: Int32
         package let userID: UInt32
@@ -18,9 +19,10 @@ package struct HTTPPeer: Hashable, Sendable {
 
     /// `host:port` of the client, with brackets around an IPv6 address; `local` for Unix sockets.
     ///
-    /// Behind a trusted proxy this is the address that the proxy names; its port is 0 if the proxy does not tell it.
+    /// Behind a trusted proxy this is the address that the proxy reports; the port is 0 if the
+    /// proxy does not report one.
     package let address: String
-    /// For Unix sockets only.
+    /// The client's process, for Unix sockets only.
     package let credentials: Credentials?
 
     package init(address: String = "local", credentials: Credentials? = nil) {
@@ -28,7 +30,7 @@ package struct HTTPPeer: Hashable, Sendable {
         self.credentials = credentials
     }
 
-    /// The client of a connection from a proxy.
+    /// Creates the peer for a client that a proxy names.
     init(_ client: TrustedProxies.Client) {
         self.init(address: client.address.description(withPort: client.port ?? 0))
     }
@@ -42,7 +44,7 @@ package struct HTTPPeer: Hashable, Sendable {
             self.init(address: name.description)
             return
         }
-        // struct ucred: pid, uid, gid.
+        // The fields of struct ucred: pid, uid, gid.
         var identity: (Int32, UInt32, UInt32) = (0, .max, .max)
         var size = socklen_t(MemoryLayout.size(ofValue: identity))
         let code = getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &identity, &size)

@@ -4,17 +4,18 @@ package import SystemIO
 
 /// An HTTP/1.1 server on one listening socket.
 ///
-/// Each request runs the handler on a task of its own, which is cancelled when the client hangs up and when a stop has
-/// taken too long. A request whose target is malformed is answered with 400 without asking the handler. When the
-/// handler throws, the answer is 413 for a body over its limit, 400 for a body that broke off, and a bare 500 for all
-/// else, which `onError` is told about.
+/// Each request runs the handler in a task of its own, which is cancelled when the client hangs up
+/// or when `stop` reaches its time limit. A request with a malformed target is answered with 400
+/// without calling the handler. If the handler throws, the answer is 413 for a body over its limit,
+/// 400 for a body that broke off, and 500 without details for any other error, which is passed to
+/// `onError`.
 package final class HTTPServer: Sendable {
     package typealias Handler = @Sendable (HTTPServerRequest) async throws -> HTTPResponse
 
     package typealias Limits = HTTPServerLimits
     package typealias TLS = HTTPServerTLS
 
-    /// A loop, and what lives on it: its share of the connections.
+    /// A loop and its share of the connections.
     private struct Part: Sendable {
         let loop: NetworkLoop
         let core: ServerCore
@@ -52,11 +53,15 @@ package final class HTTPServer: Sendable {
     private let runsHandlersOnLoop: Bool
     private let state = Mutex(State.idle)
 
+    /// Creates a server that does not listen yet.
+    ///
     /// - Parameters:
-    ///   - proxies: whose word on a request's client is taken; see `HTTPPeer.address`.
-    ///   - threads: among which the connections are shared.
-    ///   - runsHandlersOnLoop: handlers run on the thread that reads their request and sends the answer. That spares
-    ///     each request two changes of thread, and no handler may block: whatever does has to go elsewhere.
+    ///   - proxies: The proxies whose header fields name a request's client; see
+    ///     `HTTPPeer.address`.
+    ///   - threads: The number of threads that share the connections.
+    ///   - runsHandlersOnLoop: Whether handlers run on the thread that reads their request and
+    ///     sends the answer. That saves two thread changes for each request, but no handler may
+    ///     block.
     package init(
         _ address: HTTPServerAddress, tls: TLS? = nil, limits: Limits = Limits(),
         proxies: TrustedProxies = TrustedProxies(), threads: Int = 1, runsHandlersOnLoop: Bool = false,
@@ -71,7 +76,10 @@ package final class HTTPServer: Sendable {
             limits: limits, proxies: proxies, isSecure: tls != nil, onError: onError, handler: handler)
     }
 
-    /// Listens, and answers where, with the real port. Called once. Throws `.cannotListen`.
+    /// Starts listening. May be called once.
+    ///
+    /// - Returns: The address with the actual port.
+    /// - Throws: `HTTPError` with the code `.cannotListen`.
     @discardableResult
     package func start() throws -> HTTPServerAddress {
         try state.withLock { state in
@@ -112,8 +120,10 @@ package final class HTTPServer: Sendable {
         return Part(loop: loop, core: core, daemon: daemon)
     }
 
-    /// Takes no more connections, gives the requests under way that long to end, cancels the rest and returns when all
-    /// connections are closed. Handlers that ignore cancellation go on without a client. Does nothing the second time.
+    /// Stops accepting connections, waits up to `limit` for requests in progress, cancels the
+    /// others, and returns when all connections are closed.
+    ///
+    /// A handler that ignores cancellation goes on without a client. A second call does nothing.
     package func stop(within limit: Duration = .seconds(5)) async {
         let running: ([Part], ListeningSocket)? = state.withLock { state in
             switch state {

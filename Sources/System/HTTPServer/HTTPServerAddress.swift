@@ -1,12 +1,14 @@
 import HTTPMessages
 
-/// Where a server listens.
+/// An address to listen on.
 package enum HTTPServerAddress: Hashable, Sendable, CustomStringConvertible {
-    /// A name or literal address; port 0 takes a free one.
+    /// A name or literal address. Port 0 selects a free port.
     case tcp(host: String, port: Int)
-    /// Made with mode 0600. A socket file left behind is replaced, but only if nobody answers on it.
+    /// The path of a socket file, which gets mode 0600. An existing socket file is replaced only if
+    /// connections to it are refused.
     case unix(path: String)
-    /// A listening stream socket that was inherited, as from systemd. The server closes it.
+    /// A listening stream socket that was inherited, for example from systemd. The server closes
+    /// it.
     case descriptor(Int32)
 
     package var description: String {

@@ -5,10 +5,10 @@ package struct HTTPServerRequest: Sendable {
     package let method: HTTPMethod
     package let target: HTTPTarget
     package let headers: HTTPHeaders
-    /// Can be read until the handler returns; what is left then is dropped.
+    /// The body, which can be read until the handler returns; the rest is then dropped.
     package let body: HTTPBody
     package let peer: HTTPPeer
-    /// Whether it came over TLS.
+    /// Whether the request came over TLS.
     package let isSecure: Bool
 
     package init(

@@ -4,12 +4,15 @@ import HTTPMessages
 /// A bound and listening stream socket. The owner closes it once, with `close`.
 struct ListeningSocket: Sendable {
     let descriptor: Int32
-    /// With the real port.
+    /// The address, with the actual port.
     let address: HTTPServerAddress
-    /// Device and inode of the socket file that is ours to remove.
+    /// The socket file that this process created, with the device and inode by which it is
+    /// recognized.
     private var file: (path: String, device: UInt, inode: UInt)?
 
-    /// Throws `.cannotListen` with what to do about it.
+    /// Creates a socket that listens on the address.
+    ///
+    /// - Throws: `HTTPError` with the code `.cannotListen` and advice on what to do.
     init(_ address: HTTPServerAddress) throws {
         switch address {
         case .tcp(let host, let port): self = try Self.tcp(host, port)
@@ -29,7 +32,8 @@ struct ListeningSocket: Sendable {
         self.address = address
     }
 
-    /// Removes the socket file, too, if it is still ours.
+    /// Closes the socket, and removes the socket file if it is still the one that this process
+    /// created.
     func close() {
         if let file {
             var info = stat()
@@ -56,7 +60,8 @@ struct ListeningSocket: Sendable {
         let descriptor = socket(info.ai_family, info.ai_socktype | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw failure(.tcp(host: host, port: port), errno) }
         set(descriptor, SOL_SOCKET, SO_REUSEADDR, 1)
-        // Connections inherit these: a client that vanished while its handler works is found out after two minutes.
+        // Connections inherit these options. A client that vanishes while its handler works is
+        // detected after two minutes.
         set(descriptor, SOL_SOCKET, SO_KEEPALIVE, 1)
         set(descriptor, Int32(IPPROTO_TCP), TCP_KEEPIDLE, 60)
         set(descriptor, Int32(IPPROTO_TCP), TCP_KEEPINTVL, 10)
@@ -85,7 +90,8 @@ struct ListeningSocket: Sendable {
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw failure(.unix(path: path), errno) }
         var info = stat()
-        // Nobody can connect before `listen`, so the mode is right from the first connection on.
+        // No client can connect before `listen`, so the mode holds for the first connection
+        // already.
         guard name.with({ bind(descriptor, $0, $1) }) == 0, chmod(path, 0o600) == 0, lstat(path, &info) == 0,
             listen(descriptor, SOMAXCONN) == 0
         else {
@@ -108,7 +114,8 @@ struct ListeningSocket: Sendable {
         guard probe >= 0 else { throw failure(.unix(path: path), errno) }
         defer { _ = Glibc.close(probe) }
         let connected = name.with { connect(probe, $0, $1) }
-        // A full backlog (EAGAIN) or a refusal by mode (EACCES) also means that somebody may be there.
+        // A full backlog (EAGAIN) or a refusal by mode (EACCES) also means that a server may be
+        // listening there.
         guard connected != 0, errno == ECONNREFUSED || errno == ENOENT else {
             throw failure(.unix(path: path), EADDRINUSE)
         }

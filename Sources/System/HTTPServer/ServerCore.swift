@@ -3,14 +3,14 @@ import HTTPMessages
 import Synchronization
 import SystemIO
 
-/// What all connections of a server share.
+/// The connections and requests of one thread of a server.
 final class ServerCore: Sendable {
     private struct State {
         /// The connections of this thread.
         var connections: [UInt64: Connection] = [:]
         /// The id of the connection that libmicrohttpd is about to open.
         var admitted: UInt64?
-        /// Connections that have ended, of which libmicrohttpd is not told yet.
+        /// Connections that have ended but whose end libmicrohttpd has not seen.
         var ending: [Connection] = []
         var exchanges: [ObjectIdentifier: Exchange] = [:]
         var isAborting = false
@@ -19,7 +19,7 @@ final class ServerCore: Sendable {
 
     let settings: ServerSettings
     private let registry: ConnectionRegistry
-    /// Where handlers run; nil: on Swift's own pool.
+    /// The executor of handlers, or nil to run them on Swift's default pool.
     let executor: NetworkLoop?
     private let loop: NetworkLoop
     private let watch: DisconnectWatch
@@ -27,7 +27,7 @@ final class ServerCore: Sendable {
     /// Lets libmicrohttpd run; nil before the server is open and after it is closed.
     private let advance = Mutex<(@Sendable () -> Void)?>(nil)
     private let isResuming = Atomic(false)
-    /// Set while the server stops: answers then also end their connection.
+    /// Whether the server is stopping, in which case each answer also ends its connection.
     let isDraining = Atomic(false)
 
     init(
@@ -58,7 +58,8 @@ final class ServerCore: Sendable {
         if !connection.tellEnd() { state.withLock { $0.ending.append(connection) } }
     }
 
-    /// libmicrohttpd has run, and may have read what some clients sent before they closed their side.
+    /// Shuts down the connections whose end libmicrohttpd could not notice before. Call after
+    /// libmicrohttpd has run and may have read the bytes that preceded the end.
     func hasRun() {
         state.withLock { state in
             if !state.ending.isEmpty { state.ending.removeAll { $0.tellEnd() } }
@@ -70,7 +71,8 @@ final class ServerCore: Sendable {
         watch.close()
     }
 
-    /// A connection was resumed, on any thread: libmicrohttpd has to be told to look, since it does not run by itself.
+    /// Schedules a run of libmicrohttpd after a connection was resumed, because it does not run on
+    /// its own. Safe on any thread.
     func hasResumed() {
         guard !isResuming.exchange(true, ordering: .acquiringAndReleasing) else { return }
         loop.later { [self] in
@@ -79,7 +81,7 @@ final class ServerCore: Sendable {
         }
     }
 
-    /// Whether there is a place for a connection from that address; `open` follows if so.
+    /// Whether a connection from that address is admitted; if so, `open` follows.
     func admit(_ name: SocketName?) -> Bool {
         let address = name?.client?.address
         let site = address.flatMap { settings.proxies.contains($0) ? nil : $0.site }
@@ -88,12 +90,15 @@ final class ServerCore: Sendable {
             defer { state.admitted = id }
             return state.admitted
         }
-        // libmicrohttpd had no memory for the one before.
+        // The previous connection was admitted but never opened: libmicrohttpd had no memory for
+        // it.
         if let before { registry.remove(before) }
         return id != nil
     }
 
-    /// - Returns: nil for a connection that was not admitted.
+    /// Registers the connection that was admitted.
+    ///
+    /// - Returns: Nil for a connection that was not admitted.
     func open(_ descriptor: Int32) -> Connection? {
         let id = state.withLock { state in
             defer { state.admitted = nil }
@@ -108,7 +113,7 @@ final class ServerCore: Sendable {
         return connection
     }
 
-    /// Looks for clients that are too slow.
+    /// Ends the connections of clients that are too slow, and schedules the next check.
     func check(at now: ContinuousClock.Instant) {
         var next: ContinuousClock.Instant?
         for connection in state.withLock({ Array($0.connections.values) }) {
@@ -118,12 +123,13 @@ final class ServerCore: Sendable {
         if let next { loop.check(at: next) }
     }
 
-    /// A request is answered, or its body or its answer begins to be transferred: looks at it soon.
+    /// Schedules a check of a connection when a request was answered, or its body or answer starts
+    /// to be transferred.
     func watch(_ connection: Connection?, after duration: Duration) {
         if let connection, !connection.isLocal { loop.check(at: .now + duration) }
     }
 
-    /// A connection was ended on this side; on any thread.
+    /// Releases the place of a connection that this side has ended. Safe on any thread.
     func end(_ connection: Connection) {
         registry.remove(connection.id)
         loop.later { [self] in
@@ -138,7 +144,9 @@ final class ServerCore: Sendable {
         state.withLock { $0.connections[connection.id] = nil }
     }
 
-    /// false where it comes too late to be answered.
+    /// Registers a request.
+    ///
+    /// - Returns: False if the server is stopping and the request can no longer be answered.
     func begin(_ exchange: Exchange) -> Bool {
         state.withLock { state in
             if state.isAborting { return false }
@@ -157,8 +165,9 @@ final class ServerCore: Sendable {
         waiting.forEach { $0.resume() }
     }
 
-    /// Waits until no request is under way; after the limit aborts those that are. No connection is suspended when
-    /// this returns, or ever after.
+    /// Waits until no request is in progress, and aborts the remaining ones at the limit.
+    ///
+    /// When this method returns, no connection is suspended, and none will be again.
     func drain(within limit: Duration) async {
         isDraining.store(true, ordering: .relaxed)
         let deadline = Task {
@@ -178,7 +187,7 @@ final class ServerCore: Sendable {
         exchanges.forEach { $0.abort() }
     }
 
-    /// When it is so, it stays so: from then on requests come too late.
+    /// Whether no request is in progress. Once that is true, all further requests are refused.
     private func isDrained() -> Bool {
         state.withLock { state in
             guard state.exchanges.isEmpty else { return false }

@@ -7,7 +7,7 @@ struct SocketName {
     private var storage = sockaddr_storage()
     private var length: socklen_t
 
-    /// nil for paths that do not fit `sun_path`.
+    /// Creates the address of a Unix socket; nil if the path does not fit `sun_path`.
     init?(path: String) {
         let bytes = Array(path.utf8)
         let offset = MemoryLayout<sockaddr_un>.offset(of: \.sun_path) ?? 2
@@ -21,7 +21,7 @@ struct SocketName {
         }
     }
 
-    /// The answer of `getsockname` or `getpeername`.
+    /// Creates the address that `getsockname` or `getpeername` returns for a descriptor.
     init?(
         of descriptor: Int32,
         _ ask: (Int32, UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> Int32
@@ -64,7 +64,7 @@ struct SocketName {
 
     var isLocal: Bool { Int32(storage.ss_family) == AF_UNIX }
 
-    /// A copy of an address that the system has given.
+    /// Creates a copy of an address that the system returned.
     init?(_ address: UnsafePointer<sockaddr>?, _ length: socklen_t) {
         guard let address, length <= socklen_t(MemoryLayout<sockaddr_storage>.size) else { return nil }
         self.length = length
@@ -73,7 +73,7 @@ struct SocketName {
         }
     }
 
-    /// The address and port of an Internet socket; nil for others.
+    /// The address and port of an Internet socket; nil for other families.
     var client: TrustedProxies.Client? {
         guard case .tcp(let host, let port)? = address, let ip = IPAddress(host) else { return nil }
         return TrustedProxies.Client(address: ip, port: UInt16(clamping: port))

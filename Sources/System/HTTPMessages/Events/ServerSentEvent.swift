@@ -1,10 +1,10 @@
-/// One event of a server-sent event stream (HTML Living Standard, "Server-sent events").
+/// An event of a server-sent event stream (HTML Living Standard, "Server-sent events").
 package struct ServerSentEvent: Hashable, Sendable {
-    /// Lines are separated by `\n`; other line ends become one.
+    /// The content. Lines are separated by `\n`; other line ends are converted to it.
     package var data: String
-    /// The kind; `message` where the stream names none.
+    /// The kind of event; `message` if the stream names none.
     package var event: String
-    /// What a reconnecting client sends as `Last-Event-ID`.
+    /// The id that a reconnecting client sends as `Last-Event-ID`.
     package var id: String?
 
     package init(data: String, event: String = "message", id: String? = nil) {
@@ -13,7 +13,8 @@ package struct ServerSentEvent: Hashable, Sendable {
         self.id = id
     }
 
-    /// The event as it stands in the stream. Line ends in `event` and `id` would start another field; they are dropped.
+    /// The event in the format of the stream. Line ends in `event` and `id` are dropped, because
+    /// they would start another field.
     var bytes: [UInt8] {
         var text = ""
         if let id { text += "id: \(Self.oneLine(id))\n" }
@@ -31,7 +32,7 @@ package struct ServerSentEvent: Hashable, Sendable {
 }
 
 extension HTTPResponse {
-    /// A stream of events that lasts as long as the sequence does or until the client hangs up.
+    /// Creates a response that streams events until the sequence ends or the client hangs up.
     package static func serverSentEvents<Events: AsyncSequence & Sendable>(_ events: Events) -> HTTPResponse
     where Events.Element == ServerSentEvent {
         HTTPResponse(

@@ -1,4 +1,4 @@
-/// Bytes in, whole events out.
+/// A parser that takes bytes and returns complete events.
 struct ServerSentEventParser {
     private let limit: Int
     private var line: [UInt8] = []
@@ -48,7 +48,8 @@ struct ServerSentEventParser {
         case "id": if !text.utf8.contains(0) { lastID = text }
         case "event": event = text.isEmpty ? "message" : text
         case "data": data.append(text)
-        // A comment, which an endless stream may hold any number of.
+        // A comment does not count toward the limit, because an endless stream may hold any number
+        // of them.
         case "": size -= line.count
         default: break
         }

@@ -1,12 +1,13 @@
-/// The events of a response's body. Comments are skipped; an unfinished event at the end is dropped, as the standard
-/// says.
+/// The events of a response's body. Comments are skipped, and an unfinished event at the end is
+/// dropped, as the standard requires.
 package struct ServerSentEvents: AsyncSequence, Sendable {
     package typealias Element = ServerSentEvent
 
     private let body: HTTPBody
     private let limit: Int
 
-    /// - Parameter limit: bytes of one event at most; more throws `.bodyTooLarge`.
+    /// - Parameter limit: The maximum size of an event in bytes; a larger one throws
+    ///   `.bodyTooLarge`.
     package init(_ body: HTTPBody, limit: Int = 4 << 20) {
         self.body = body
         self.limit = limit
