@@ -3,7 +3,7 @@ import Glibc
 import Synchronization
 import SystemIO
 
-/// A channel's connection, and the calls that wait for it.
+/// The connection of a channel, and the calls that wait for it.
 ///
 /// `@unchecked Sendable`: what is not constant, atomic or behind the lock is touched on the loop's
 /// thread only, and by `deinit`.
@@ -29,10 +29,13 @@ final class ChannelCore: LoopMember, @unchecked Sendable {
     private var waiting: [Waiting] = []
     private var keepaliveFactor = 1
 
-    /// How long an attempt to connect may take, once the name has been looked up, until the server's first frame.
+    /// The time limit of a connection attempt, from the end of the name look-up to the server's
+    /// first frame.
     private static let attemptLimit = Duration.seconds(20)
 
-    /// - Parameter environment: returns the value of an environment variable.
+    /// Creates a channel that is not connected.
+    ///
+    /// - Parameter environment: Returns the value of an environment variable.
     init(target: String, configuration: GRPCChannelConfiguration, environment: (String) -> String?) {
         self.target = target
         self.configuration = configuration
@@ -62,8 +65,10 @@ final class ChannelCore: LoopMember, @unchecked Sendable {
 
     private static let closed = GRPCStatus(.cancelled, "The channel is closed.")
 
-    /// The loop that the channel's calls are handed to.
-    /// - Throws: `cancelled` if the channel is closed, `unavailable` if the system has no thread or descriptor left.
+    /// Returns the loop that runs the channel's calls.
+    ///
+    /// - Throws: `cancelled` if the channel is closed, `unavailable` if the system has no thread or
+    ///   descriptor left.
     func loop() throws(GRPCStatus) -> NetworkLoop {
         if isClosed.load(ordering: .relaxed) { throw Self.closed }
         do throws(SystemError) {
@@ -107,7 +112,8 @@ final class ChannelCore: LoopMember, @unchecked Sendable {
 
     // MARK: Calls, on the loop
 
-    /// Sends a call that has no stream yet with its first batch, or lets it wait or fail.
+    /// Sends a call that has no stream yet with its first batch, makes it wait for a connection, or
+    /// fails it.
     func open(_ call: ClientCallCore, _ batch: Outgoing) {
         guard !call.hasEnded else { return }
         if isClosed.load(ordering: .relaxed) { return call.end(Self.closed) }
@@ -128,7 +134,7 @@ final class ChannelCore: LoopMember, @unchecked Sendable {
         if let resumes = reconnection.resumes { call.loop.check(at: resumes) }
     }
 
-    /// A call that waits has ended.
+    /// Removes a waiting call that has ended.
     func forget(_ call: ClientCallCore) { waiting.removeAll { $0.call === call } }
 
     private func sendWaiting() {
@@ -183,18 +189,19 @@ final class ChannelCore: LoopMember, @unchecked Sendable {
 
     private func failed(_ status: GRPCStatus) {
         reconnection.failed(status, at: .now, random: .random(in: 0..<1))
-        // Those that do not wait fail; for the others the pause has begun.
+        // Calls that do not wait for a connection fail now; the others wait until the pause is
+        // over.
         sendWaiting()
     }
 
-    /// The server has taken up the connection.
+    /// Sends the waiting calls, once the server has answered on the connection.
     func connected(_ connection: ClientConnection) {
         guard self.connection === connection else { return }
         reconnection.connected()
         sendWaiting()
     }
 
-    /// The server takes no more calls on the connection.
+    /// Replaces a connection on which the server takes no more calls.
     func detach(_ connection: ClientConnection) {
         guard self.connection === connection else { return }
         leaving[ObjectIdentifier(connection)] = connection
@@ -203,7 +210,7 @@ final class ChannelCore: LoopMember, @unchecked Sendable {
         sendWaiting()
     }
 
-    /// The connection is closed.
+    /// Removes a connection that was closed.
     func closed(_ connection: ClientConnection, wasConnected: Bool, because status: GRPCStatus) {
         if leaving.removeValue(forKey: ObjectIdentifier(connection)) != nil { return }
         guard self.connection === connection else { return }
@@ -213,13 +220,13 @@ final class ChannelCore: LoopMember, @unchecked Sendable {
         sendWaiting()
     }
 
-    /// When to ask a silent server whether it is still there.
+    /// The times for probing a silent server.
     var keepalive: GRPCKeepalive? {
         guard var keepalive = configuration.keepalive else { return nil }
         keepalive.time = keepalive.time * keepaliveFactor
         return keepalive
     }
 
-    /// The server finds that it is asked too often.
+    /// Doubles the time between pings, because the server reported that they are too frequent.
     func pingLess() { keepaliveFactor = min(2 * keepaliveFactor, 64) }
 }

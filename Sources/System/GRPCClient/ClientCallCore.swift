@@ -2,11 +2,12 @@ import GRPCProtocol
 import Synchronization
 import SystemIO
 
-/// The client's end of a call: a queue in each direction between its user and its connection.
+/// The client's end of a call: a queue in each direction between the caller and the connection.
 ///
-/// `@unchecked Sendable`: `place` is touched on the loop's thread only; everything else is constant or behind a lock.
+/// `@unchecked Sendable`: `place` is used on the loop's thread only; everything else is constant or
+/// behind a lock.
 final class ClientCallCore: @unchecked Sendable {
-    /// How a call ended.
+    /// The result of a call.
     struct End {
         let status: GRPCStatus
         let trailers: GRPCMetadata
@@ -22,7 +23,7 @@ final class ClientCallCore: @unchecked Sendable {
     private struct Receiving {
         var queue = ReceiveQueue<UnsafeContinuation<Received, Never>>()
         var encoding = MessageEncoding.identity
-        /// The connection keeps the server from sending more.
+        /// Whether the connection keeps the server from sending more.
         var isHeldBack = false
         var count = 0
     }
@@ -36,15 +37,17 @@ final class ClientCallCore: @unchecked Sendable {
     private let sends = Mutex(SendQueue<UnsafeContinuation<Void, Never>>())
     private let receiving = Mutex(Receiving())
     private let state = Mutex(State())
-    /// Where the call goes on, once it has been sent.
+    /// The connection and the stream of the call, once it has been sent.
     var place: (connection: ClientConnection, stream: ClientStream)?
 
-    /// Longer than any program runs, so that a time can be added to it.
+    /// A duration longer than any program runs, but short enough to be added to a time.
     private static let longest = Duration.seconds(1 << 32)
 
-    /// - Parameter isUnary: the server answers with one message.
-    /// - Throws: `invalidArgument` for illegal metadata, `deadlineExceeded` if no time is left to begin with, and as
-    ///   `ChannelCore.loop`.
+    /// Creates a call that is not started.
+    ///
+    /// - Parameter isUnary: Whether the server answers with one message.
+    /// - Throws: `invalidArgument` for illegal metadata, `deadlineExceeded` if the timeout is not
+    ///   positive, and the errors of `ChannelCore.loop`.
     init(
         _ channel: ChannelCore, _ path: String, _ options: GRPCCallOptions, isUnary: Bool
     ) throws(GRPCStatus) {
@@ -62,19 +65,22 @@ final class ClientCallCore: @unchecked Sendable {
 
     // MARK: Sending
 
-    /// Whether an end was handed in; nothing can be sent after it.
+    /// Whether the end was enqueued. Nothing can be sent after it.
     var isSendingEnded: Bool { sends.withLock { $0.isEnded } }
 
-    /// Begins the call.
-    /// - Parameter first: what is sent with the headers.
+    /// Starts the call.
+    ///
+    /// - Parameter first: The batch that is sent with the headers.
     func start(_ first: Outgoing) {
         var first = first
         first.headers = options.metadata
         enqueue(first)
     }
 
-    /// Hands in a batch behind those that wait; does not wait itself.
-    /// - Returns: false if it was dropped, because the call has failed or the batch may not follow the ones before.
+    /// Enqueues a batch without waiting.
+    ///
+    /// - Returns: False if the batch was dropped, because the call has failed or the batch may not
+    ///   follow the earlier ones.
     @discardableResult
     func enqueue(_ batch: Outgoing) -> Bool {
         if let limit = channel.configuration.maximumSendSize, let size = batch.message?.count, size > limit {
@@ -90,14 +96,15 @@ final class ClientCallCore: @unchecked Sendable {
         }
     }
 
-    /// Hands in a batch and waits until there is room for the next one.
-    /// - Returns: false if it was dropped, or the call failed meanwhile.
+    /// Enqueues a batch and waits until there is room for the next one.
+    ///
+    /// - Returns: False if the batch was dropped, or the call failed meanwhile.
     nonisolated(nonsending) func send(_ batch: Outgoing) async -> Bool {
         guard enqueue(batch) else { return false }
         return await sends.waitForRoom()
     }
 
-    /// On the loop: gives a batch to the connection, the first one to the channel.
+    /// Passes a batch to the connection, or the first batch to the channel. Runs on the loop.
     private func send(_ batch: Outgoing) {
         if let place {
             place.connection.start(batch, on: place.stream)
@@ -106,7 +113,7 @@ final class ClientCallCore: @unchecked Sendable {
         }
     }
 
-    /// On the loop: the connection has sent a batch.
+    /// Sends the next batch, after the connection has sent one. Runs on the loop.
     func sent() {
         let (start, waiters) = sends.withLock { $0.sent(succeeded: true) }
         if let start { send(start) }
@@ -136,8 +143,10 @@ final class ClientCallCore: @unchecked Sendable {
         }
     }
 
-    /// The message that `receive` gave, decompressed.
-    /// - Throws: `resourceExhausted` or `internal` for a message that is too large then, or damaged; the call ends with it.
+    /// Returns the decompressed form of a message that `receive` has returned.
+    ///
+    /// - Throws: `resourceExhausted` for a message that is too large when decompressed, `internal`
+    ///   for a damaged one. The call ends with that status.
     func decoded(_ message: [UInt8]) throws(GRPCStatus) -> [UInt8] {
         let encoding = receiving.withLock { $0.encoding }
         do throws(GRPCStatus) {
@@ -148,8 +157,9 @@ final class ClientCallCore: @unchecked Sendable {
         }
     }
 
-    /// On the loop: the connection has a message.
-    /// - Returns: whether the server may send more.
+    /// Adds a message that has arrived. Runs on the loop.
+    ///
+    /// - Returns: Whether the server may send more.
     /// - Throws: `internal` for a second message of a unary call.
     func received(_ message: [UInt8]) throws(GRPCStatus) -> Bool {
         let (reader, answer, hasRoom, count) = receiving.withLock { receiving in
@@ -165,7 +175,7 @@ final class ClientCallCore: @unchecked Sendable {
 
     // MARK: Headers and the end
 
-    /// On the loop: the headers ahead of the messages have come.
+    /// Records the headers, which precede the messages. Runs on the loop.
     func received(_ headers: GRPCMetadata, encoding: MessageEncoding) {
         receiving.withLock { $0.encoding = encoding }
         let waiters = state.withLock { state -> [UnsafeContinuation<GRPCMetadata, Never>] in
@@ -177,7 +187,7 @@ final class ClientCallCore: @unchecked Sendable {
         for waiter in waiters { waiter.resume(returning: headers) }
     }
 
-    /// The server's headers; empty if the call ended without.
+    /// Returns the server's headers, once they have arrived; empty if the call ended without any.
     nonisolated(nonsending) func waitForHeaders() async -> GRPCMetadata {
         await withUnsafeContinuation { continuation in
             let headers = state.withLock { state in
@@ -188,7 +198,7 @@ final class ClientCallCore: @unchecked Sendable {
         }
     }
 
-    /// How the call ended, once it has.
+    /// The result of the call, or nil while it is in progress.
     var end: End? { state.withLock { $0.end } }
 
     var hasEnded: Bool { end != nil }
@@ -203,8 +213,9 @@ final class ClientCallCore: @unchecked Sendable {
         }
     }
 
-    /// Ends the call on this side; the first end counts. Messages that have come can still be read,
-    /// unless they are discarded.
+    /// Ends the call on this side. Only the first call has an effect.
+    ///
+    /// Messages that have arrived can still be read, unless they are discarded.
     func end(_ status: GRPCStatus, trailers: GRPCMetadata = [:], discardingMessages: Bool = false) {
         _ = isFirstEnd(status, trailers: trailers, discardingMessages: discardingMessages)
     }
@@ -235,7 +246,7 @@ final class ClientCallCore: @unchecked Sendable {
         return true
     }
 
-    /// Ends the call on both sides at once, on any thread.
+    /// Ends the call on both sides at once. Safe on any thread.
     func abort(_ status: GRPCStatus) {
         guard isFirstEnd(status, trailers: [:], discardingMessages: true) else { return }
         loop.later { [self] in

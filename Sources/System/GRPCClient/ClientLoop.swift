@@ -22,7 +22,7 @@ final class ClientLoop: Sendable {
 
     deinit { loop.stop() }
 
-    /// The loop of the process, begun if there is none.
+    /// Returns the loop of the process, and starts it if there is none.
     static func shared() throws(SystemError) -> ClientLoop {
         try current.withLock { current throws(SystemError) in
             if let loop = current.object { return loop }
@@ -44,7 +44,7 @@ final class ClientLoop: Sendable {
     }
 
     private func check(at now: ContinuousClock.Instant) {
-        // Outside of the lock, since the last reference to a channel may go.
+        // Outside the lock, because this may release the last reference to a channel.
         let channels = channels.withLock { $0.values.compactMap(\.object) }
         for channel in channels { channel.check(at: now) }
     }

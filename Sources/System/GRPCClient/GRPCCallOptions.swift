@@ -1,13 +1,13 @@
 package import GRPCProtocol
 
-/// What a caller may say about one call.
+/// The options of a call.
 package struct GRPCCallOptions: Sendable {
-    /// Headers, for example `["authorization": "Bearer …"]`.
+    /// The headers, for example `["authorization": "Bearer …"]`.
     package var metadata: GRPCMetadata
-    /// Time the whole call may take, which the server is told; nil is no limit. Afterwards the call ends with
-    /// `deadlineExceeded`.
+    /// The time limit of the whole call, which is sent to the server; nil for no limit. At the
+    /// limit the call ends with `deadlineExceeded`.
     package var timeout: Duration?
-    /// Whether to wait for a connection rather than to fail with `unavailable` while there is none.
+    /// Whether to wait for a connection instead of failing with `unavailable` while there is none.
     package var waitForReady: Bool
 
     package init(metadata: GRPCMetadata = [:], timeout: Duration? = nil, waitForReady: Bool = false) {

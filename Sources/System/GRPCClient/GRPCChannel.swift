@@ -1,22 +1,25 @@
 package import GRPCProtocol
 import SystemIO
 
-/// A connection to one server, made when the first call needs it and made again after it is lost.
+/// A connection to a server, which is established when the first call needs it and again after it
+/// was lost.
 ///
-/// Calls are started by path, `/package.Service/Method`, with messages already encoded. All
-/// channels of a process share the thread that reads and writes their connections. Dropping the
+/// Calls name their method by path, `/package.Service/Method`, and take encoded messages. All
+/// channels of a process share the thread that reads and writes their connections. Releasing the
 /// last reference closes the channel when its calls have ended.
 package final class GRPCChannel: Sendable {
-    /// What was given as `host:port`.
+    /// The target that was passed to `init`.
     package let target: String
     private let core: ChannelCore
 
     /// Creates a channel, which connects when a call needs it.
     ///
     /// Connections go through the proxy that `grpc_proxy`, `https_proxy` or `http_proxy` names in
-    /// the environment, except to this machine and to what `no_grpc_proxy` or `no_proxy` lists.
+    /// the environment, except to this machine and to the hosts that `no_grpc_proxy` or `no_proxy`
+    /// lists.
     ///
-    /// - Parameter target: `host:port` or `[v6 address]:port`. A name is looked up for each connection.
+    /// - Parameter target: `host:port` or `[v6 address]:port`. A name is looked up for each
+    ///   connection.
     package convenience init(
         _ target: String, configuration: GRPCChannelConfiguration = GRPCChannelConfiguration()
     ) {
@@ -29,14 +32,17 @@ package final class GRPCChannel: Sendable {
     }
 
     /// Sends one message and returns the answer.
-    /// - Throws: the status of the call. Cancelling the task cancels the call, which then throws `cancelled`.
+    ///
+    /// Cancelling the task cancels the call, which then throws `cancelled`.
+    ///
+    /// - Throws: The status of the call.
     package nonisolated(nonsending) func unary(
         _ path: String, _ request: [UInt8], options: GRPCCallOptions = GRPCCallOptions()
     ) async throws(GRPCStatus) -> [UInt8] {
         try await response(path, request, options: options).message
     }
 
-    /// As `unary`, with the server's metadata.
+    /// Sends one message and returns the answer with the server's metadata. See `unary`.
     package nonisolated(nonsending) func response(
         _ path: String, _ request: [UInt8], options: GRPCCallOptions = GRPCCallOptions()
     ) async throws(GRPCStatus) -> GRPCResponse {
@@ -56,15 +62,16 @@ package final class GRPCChannel: Sendable {
     }
 
     /// Starts a call with messages in both directions, or with many requests and one `response()`.
-    /// - Throws: `invalidArgument` for illegal metadata, `cancelled` on a closed channel; other failures show when the
-    ///   call is used.
+    ///
+    /// - Throws: `invalidArgument` for illegal metadata, `cancelled` on a closed channel. Other
+    ///   failures are thrown when the call is used.
     package func call(
         _ path: String, options: GRPCCallOptions = GRPCCallOptions()
     ) throws(GRPCStatus) -> GRPCClientCall {
         try start(path, Outgoing(), options)
     }
 
-    /// Starts a call with one request, whose answers are the call's `responses`.
+    /// Starts a call with one request. The answers are the call's `responses`.
     package func call(
         _ path: String, request: [UInt8], options: GRPCCallOptions = GRPCCallOptions()
     ) throws(GRPCStatus) -> GRPCClientCall {

@@ -1,31 +1,33 @@
 package import GRPCProtocol
 
-/// How a channel connects and what it accepts.
+/// The settings of a channel: how it connects, and what it accepts.
 package struct GRPCChannelConfiguration: Sendable {
-    /// How the connection is protected.
+    /// The protection of the connection.
     package enum Security: Sendable {
-        /// HTTP/2 in the clear with prior knowledge.
+        /// HTTP/2 in plain text with prior knowledge.
         case plaintext
-        /// TLS. `roots` are PEM certificates to trust, nil the system's. `serverName` replaces the target's host in the
-        /// check of the server's certificate.
+        /// TLS. `roots` are the PEM certificates to trust, or nil for the system's. `serverName`
+        /// replaces the target's host when the server's certificate is verified.
         case tls(roots: String? = nil, serverName: String? = nil)
     }
 
     package var security: Security = .plaintext
-    /// When to ask a silent server whether it is still there; nil is never.
+    /// The times for probing a silent server; nil to never probe.
     package var keepalive: GRPCKeepalive? = GRPCKeepalive(time: .seconds(30), timeout: .seconds(10))
-    /// Whether to ask when no call is open, too.
+    /// Whether to probe also while no call is open.
     package var keepsAliveWithoutCalls = false
-    /// Largest message accepted, in bytes; nil is no limit. A larger one ends its call with `resourceExhausted`.
+    /// The maximum size of a received message in bytes; nil for no limit. A larger one ends its
+    /// call with `resourceExhausted`.
     package var maximumReceiveSize: Int? = 16 << 20
-    /// Largest message sent, in bytes; nil is no limit.
+    /// The maximum size of a sent message in bytes; nil for no limit.
     package var maximumSendSize: Int?
-    /// Largest sum of the names and values of the headers or the trailers of an answer, and of 32
-    /// for each field, in bytes.
+    /// The maximum size of the headers or the trailers of an answer in bytes: the sum of names,
+    /// values, and 32 for each field.
     package var maximumMetadataSize = 64 << 10
-    /// Wait after a failed connection attempt; it grows from the first to the second, with jitter.
+    /// The pause after a failed connection attempt, which grows from the lower to the upper bound,
+    /// with jitter.
     package var reconnectBackoff: ClosedRange<Duration> = .seconds(1) ... .seconds(30)
-    /// Put before this library's name in the `user-agent` header.
+    /// A name that precedes this library's in the `user-agent` header.
     package var userAgent: String?
 
     package init(security: Security = .plaintext) { self.security = security }

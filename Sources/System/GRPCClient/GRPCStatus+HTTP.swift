@@ -4,10 +4,11 @@ import GRPCProtocol
 extension GRPCStatus {
     private static let httpPrefix = "The answer is not a gRPC server's"
 
-    /// Whether a status comes from an answer that no gRPC server gives, for example a proxy's or a captive portal's.
+    /// Whether the status stands for a response that no gRPC server sends, for example that of a
+    /// proxy or a captive portal.
     package var isForeignAnswer: Bool { message.hasPrefix(Self.httpPrefix) }
 
-    /// The status of a call that was answered without one, by the status of HTTP
+    /// Creates the status of a call whose response has none, from the HTTP status
     /// (https://github.com/grpc/grpc/blob/master/doc/http-grpc-status-mapping.md).
     init(httpStatus: Int, contentType: String?) {
         let code: Code =
@@ -23,7 +24,7 @@ extension GRPCStatus {
         self.init(code, "\(Self.httpPrefix): it has the HTTP status \(httpStatus)\(type).")
     }
 
-    /// The status of a call whose stream was reset, by the error code of HTTP/2
+    /// Creates the status of a call whose stream was reset, from the HTTP/2 error code
     /// (https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md, Errors).
     init(resetWith code: UInt32) {
         let meaning: Code =

@@ -1,6 +1,7 @@
-/// The percent-encoding of `grpc-message` and of URLs.
+/// The decoder of the percent-encoding in `grpc-message` and in URLs.
 enum PercentDecoding {
-    /// Decodes `%41`; a percent sign that two hexadecimal digits do not follow stands for itself.
+    /// Decodes escapes such as `%41`. A percent sign without two hexadecimal digits after it is
+    /// kept.
     static func decoded(_ bytes: some Collection<UInt8>) -> [UInt8] {
         var decoded: [UInt8] = []
         decoded.reserveCapacity(bytes.count)

@@ -1,8 +1,10 @@
-/// When to find out whether a silent peer is still there.
+/// The times after which a silent peer is probed and considered lost.
 package struct GRPCKeepalive: Sendable {
-    /// Silence after which a ping is sent. Servers commonly take pings that come more often than each 10 s for abuse.
+    /// The silence after which a ping is sent. Servers commonly treat pings more frequent than
+    /// every 10 s as abuse.
     package var time: Duration
-    /// How long the answer may take before the connection counts as lost and its calls end with `unavailable`.
+    /// The time limit for the answer, after which the connection counts as lost and its calls end
+    /// with `unavailable`.
     package var timeout: Duration
 
     package init(time: Duration, timeout: Duration) {

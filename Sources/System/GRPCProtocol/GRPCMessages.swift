@@ -1,7 +1,7 @@
-/// The messages that arrive on one call, in order.
+/// The messages that arrive on a call, in order.
 ///
-/// The next message is asked for only when the iterator is. All iterators of a call take from the same stream, and only
-/// one task at a time may read it.
+/// A message is requested only when the iterator is asked for it. All iterators of a call read the
+/// same stream, and only one task at a time may read it.
 package struct GRPCMessages: AsyncSequence, Sendable {
     package typealias Element = [UInt8]
     package typealias Failure = GRPCStatus

@@ -1,14 +1,15 @@
 import Cryptography
 
 extension GRPCMetadata.Entry {
-    /// Whether the value is any bytes, which travel as base64.
+    /// Whether the value may be arbitrary bytes, which are sent as base64.
     package var isBinary: Bool { key.hasSuffix("-bin") }
 }
 
 extension GRPCMetadata {
-    /// Adds the values of a received header field; a binary field may hold several.
+    /// Adds the values of a received header field. A binary field may hold several.
     ///
-    /// - Returns: whether the field could be read. The text of a binary field must be base64, with or without padding.
+    /// - Returns: Whether the field could be read. The text of a binary field must be base64, with
+    ///   or without padding.
     package mutating func add(field name: String, _ value: UnsafeBufferPointer<UInt8>) -> Bool {
         guard name.hasSuffix("-bin") else {
             add(Array(value), for: name)

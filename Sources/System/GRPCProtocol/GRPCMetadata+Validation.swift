@@ -1,6 +1,7 @@
 extension GRPCMetadata {
-    /// Refuses keys and values that HTTP/2 cannot carry.
-    /// - Throws: `invalidArgument`, naming the key and never the value.
+    /// Checks that HTTP/2 can carry all keys and values.
+    ///
+    /// - Throws: `invalidArgument`, with the key and never the value in its message.
     package func validate() throws(GRPCStatus) {
         for entry in entries {
             guard !entry.key.isEmpty, entry.key.utf8.allSatisfy(Self.isLegalInKey) else {

@@ -1,8 +1,9 @@
-/// The key-value pairs that travel before (headers) and after (trailers) the messages of a call.
+/// The key-value pairs that are sent before (headers) and after (trailers) the messages of a call.
 ///
-/// Keys are compared without case and kept in lower case, as HTTP/2 wants them. A key may occur several times; the
-/// order of the entries is kept. The value of a key that ends in `-bin` is any bytes; every other value must be
-/// printable ASCII. A key or value that breaks this fails the call that carries it with `invalidArgument`.
+/// Keys compare without regard to case and are kept in lower case, as HTTP/2 requires. A key may
+/// occur several times, and entries keep their order. The value of a key that ends in `-bin` is
+/// arbitrary bytes; every other value must be printable ASCII. A call with an illegal key or value
+/// fails with `invalidArgument`.
 package struct GRPCMetadata: Sendable, Hashable {
     /// One key with one of its values.
     package struct Entry: Sendable, Hashable {
@@ -13,7 +14,7 @@ package struct GRPCMetadata: Sendable, Hashable {
         package var value: String { String(decoding: bytes, as: UTF8.self) }
     }
 
-    /// All entries in the order they were added or received.
+    /// All entries in the order in which they were added or received.
     package private(set) var entries: [Entry] = []
 
     package init() {}
@@ -22,7 +23,7 @@ package struct GRPCMetadata: Sendable, Hashable {
         add(Array(value.utf8), for: key)
     }
 
-    /// Adds bytes. The key should end in `-bin`; the transport then carries them as base64.
+    /// Adds bytes. The key should end in `-bin`, so that the transport sends them as base64.
     package mutating func add(_ bytes: [UInt8], for key: String) {
         entries.append(Entry(key: key.lowercased(), bytes: bytes))
     }
@@ -32,7 +33,7 @@ package struct GRPCMetadata: Sendable, Hashable {
         entries.removeAll { $0.key == key }
     }
 
-    /// The first value of a key; setting replaces all of its values.
+    /// The first value of a key. Setting it replaces all values of the key.
     package subscript(key: String) -> String? {
         get { first(key)?.value }
         set {
@@ -41,10 +42,10 @@ package struct GRPCMetadata: Sendable, Hashable {
         }
     }
 
-    /// The first value of a key as bytes; base64 is already undone.
+    /// Returns the first value of a key as bytes, with base64 decoded.
     package func bytes(_ key: String) -> [UInt8]? { first(key)?.bytes }
 
-    /// All values of a key in order.
+    /// Returns all values of a key in order.
     package func values(_ key: String) -> [String] {
         let key = key.lowercased()
         return entries.filter { $0.key == key }.map(\.value)
@@ -63,6 +64,6 @@ extension GRPCMetadata: ExpressibleByDictionaryLiteral {
 }
 
 extension GRPCMetadata: CustomStringConvertible {
-    /// The keys only: values hold bearer tokens.
+    /// The keys without the values, which may be bearer tokens.
     package var description: String { "[\(entries.map(\.key).joined(separator: ", "))]" }
 }

@@ -1,6 +1,6 @@
 extension GRPCStatus {
-    /// The status codes of gRPC; the raw values are those of the wire.
-    /// https://grpc.github.io/grpc/core/md_doc_statuscodes.html
+    /// The status codes of gRPC. The raw values are those of the protocol
+    /// (https://grpc.github.io/grpc/core/md_doc_statuscodes.html).
     package enum Code: Int, Sendable, CaseIterable {
         case ok = 0
         case cancelled = 1
@@ -20,13 +20,14 @@ extension GRPCStatus {
         case dataLoss = 15
         case unauthenticated = 16
 
-        /// The code of a number from the wire; a number that gRPC does not define is `unknown`.
+        /// Creates the code for a received number; a number that gRPC does not define becomes
+        /// `unknown`.
         package init(wire value: Int) { self = Code(rawValue: value) ?? .unknown }
     }
 }
 
 extension GRPCStatus.Code: CustomStringConvertible {
-    /// The name in the spelling of the specification, for example `DEADLINE_EXCEEDED`.
+    /// The name as the specification spells it, for example `DEADLINE_EXCEEDED`.
     package var description: String {
         switch self {
         case .ok: "OK"

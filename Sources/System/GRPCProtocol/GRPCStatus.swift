@@ -1,12 +1,15 @@
-/// How a call ended, and the error that every call in this target throws.
+/// The result of a call, and the error that every call in this target throws.
 ///
-/// Equality covers all three fields. The message crosses the wire: it must hold no secrets and no document content.
+/// Equality covers all three fields. The message is sent to the peer, so it must hold no secrets
+/// and no document content.
 package struct GRPCStatus: Error, Hashable, Sendable {
-    /// What kind of end it was.
+    /// The kind of result.
     package var code: Code
-    /// One sentence for the peer's developer; any text, the percent-encoding of the wire is done beneath.
+    /// A sentence for the developer of the peer. It may be any text; the transport percent-encodes
+    /// it.
     package var message: String
-    /// A serialized `google.rpc.Status`, carried as the trailer `grpc-status-details-bin`; empty when there is none.
+    /// A serialized `google.rpc.Status`, sent as the trailer `grpc-status-details-bin`; empty if
+    /// there is none.
     package var details: [UInt8]
 
     package init(_ code: Code, _ message: String = "", details: [UInt8] = []) {
@@ -25,8 +28,10 @@ extension GRPCStatus: CustomStringConvertible {
 extension GRPCStatus {
     package static let detailsKey = "grpc-status-details-bin"
 
-    /// What a handler's or an encoder's thrown error looks like to the peer: a `GRPCStatus` is itself, a cancelled
-    /// task is `cancelled`, and of anything else the peer learns only that it happened.
+    /// Creates the status for an error that a handler or an encoder has thrown.
+    ///
+    /// A `GRPCStatus` is used as it is, and a cancelled task gives `cancelled`. For any other error
+    /// the peer learns only that the call failed.
     package init(thrown error: any Error) {
         switch error {
         case let status as GRPCStatus: self = status

@@ -1,21 +1,23 @@
 import Synchronization
 import SystemIO
 
-/// What one account, or one address that has not signed in, holds of a server's memory.
+/// The memory of a server that one account uses, or one address without an account.
 ///
-/// It lives as long as a connection or a call refers to it; the registry finds it by its caller meanwhile.
+/// A usage exists as long as a connection or a call refers to it. Until then the registry returns
+/// the same usage for the same caller.
 final class CallerUsage: Sendable {
     enum Caller: Hashable, Sendable {
         case account(String)
-        /// An `IPAddress.site`.
+        /// The network of an address; see `IPAddress.site`.
         case site(IPAddress)
         case unknown
     }
 
     let caller: Caller
-    /// Bytes of requests: of header fields, of unfinished messages, and of messages that a handler works on.
+    /// The bytes of requests: header fields, unfinished messages, and messages that a handler works
+    /// on.
     let held = ByteCount()
-    /// Bytes of answers that the client has not read.
+    /// The bytes of answers that the client has not read.
     let unread = ByteCount()
     let connections = ByteCount()
     private let registry: UsageRegistry
@@ -33,13 +35,15 @@ final class CallerUsage: Sendable {
     }
 }
 
-/// A number of bytes that several threads count.
+/// A byte count that several threads update.
 final class ByteCount: Sendable {
     private let count = Atomic(0)
 
     var value: Int { count.load(ordering: .relaxed) }
 
     /// Adds to the count if the sum is within the limit.
+    ///
+    /// - Returns: Whether the bytes were added.
     func add(_ bytes: Int, within limit: Int) -> Bool {
         let (_, sum) = count.add(bytes, ordering: .relaxed)
         if sum <= limit { return true }
@@ -50,7 +54,7 @@ final class ByteCount: Sendable {
     func subtract(_ bytes: Int) { count.subtract(bytes, ordering: .relaxed) }
 }
 
-/// The callers of a server that hold something.
+/// The usages of all callers that use memory of a server.
 final class UsageRegistry: Sendable {
     private final class Entry {
         let id: ObjectIdentifier
@@ -73,12 +77,12 @@ final class UsageRegistry: Sendable {
         }
     }
 
-    /// The number of callers that hold something.
+    /// The number of callers that use memory.
     var count: Int { entries.withLock { $0.count } }
 
     fileprivate func forget(_ caller: CallerUsage.Caller, _ id: ObjectIdentifier) {
         entries.withLock { entries in
-            // Another may have taken its place.
+            // Another usage may have replaced it.
             if let entry = entries[caller], entry.id == id { entries[caller] = nil }
         }
     }

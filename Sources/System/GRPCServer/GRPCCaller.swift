@@ -1,8 +1,8 @@
-/// The caller that a server's `authorize` hook has found for a call.
+/// The caller that a server's `authorize` hook has identified for a call.
 ///
-/// A server has its own type, which its handlers get back from `GRPCServerCall.caller`: what proves the identity is
-/// verified once a call.
+/// A server defines its own type, which its handlers get from `GRPCServerCall.caller`. The identity
+/// is thus verified once for each call.
 package protocol GRPCCaller: Sendable {
-    /// The account that limits count the call for; nil for a caller without one, whose calls count for the address.
+    /// The account whose limits apply to the call; nil to apply the limits of the address.
     var transportAccount: String? { get }
 }

@@ -1,11 +1,11 @@
 import GRPCProtocol
 
-/// How a server answers one method.
+/// The handler of one method.
 package enum GRPCMethod: Sendable {
-    /// One message in, one message out. What is thrown becomes the status.
+    /// One request and one answer. A thrown error becomes the status.
     case unary(@Sendable (_ request: [UInt8], _ call: GRPCServerCall) async throws -> [UInt8])
-    /// Any number of messages in each direction. When the handler returns without `finish`, the call ends with `ok`;
-    /// when it throws, with what was thrown.
+    /// Any number of messages in each direction. If the handler returns without `finish`, the call
+    /// ends with `ok`. If it throws, the error becomes the status.
     case streaming(@Sendable (_ call: GRPCServerCall) async throws -> Void)
 }
 

@@ -7,20 +7,21 @@ import Synchronization
 ///     …
 ///     await server.shutdown(within: .seconds(5))
 ///
-/// Each call is handled by a task of its own, on the thread that reads its connection: a handler
-/// must not block. Dropping the last reference cancels all calls and stops the server.
+/// Each call runs its handler in a task of its own, on the thread that reads its connection, so a
+/// handler must not block. Releasing the last reference cancels all calls and stops the server.
 package final class GRPCServer: Sendable {
     private let configuration: GRPCServerConfiguration
     private let resolve: @Sendable (String) -> GRPCMethod?
     private let core = Mutex<ServerCore?>(nil)
 
-    /// A server of known methods; calls of others end with `unimplemented`.
+    /// Creates a server with a table of methods. Calls of other methods end with `unimplemented`.
     package init(_ configuration: GRPCServerConfiguration = GRPCServerConfiguration(), routes: GRPCRoutes) {
         self.configuration = configuration
         resolve = { routes[$0] }
     }
 
-    /// A server whose handler looks at the path itself; see `GRPCMethod.streaming` for what the handler may do.
+    /// Creates a server with one handler, which reads the path itself. See `GRPCMethod.streaming`
+    /// for what the handler may do.
     package init(
         _ configuration: GRPCServerConfiguration = GRPCServerConfiguration(),
         handler: @escaping @Sendable (GRPCServerCall) async throws -> Void
@@ -35,9 +36,11 @@ package final class GRPCServer: Sendable {
         core.cancelAllCalls()
     }
 
-    /// Binds the address and begins to take calls.
-    /// - Returns: the port, which is the configured one unless that is 0.
-    /// - Throws: when the address cannot be bound, the certificate is bad, or the server was started before.
+    /// Binds the address and starts to accept calls.
+    ///
+    /// - Returns: The port. It is the configured one unless that is 0.
+    /// - Throws: `GRPCServerError` if the address cannot be bound, the certificate is bad, or the
+    ///   server was started before.
     @discardableResult
     package func start() throws(GRPCServerError) -> Int {
         let result = core.withLock { core -> Result<Int, GRPCServerError> in
@@ -56,10 +59,12 @@ package final class GRPCServer: Sendable {
         return try result.get()
     }
 
-    /// Takes no more calls, gives those under way until the limit to end, and cancels the rest.
+    /// Stops accepting calls, gives the calls in progress until the limit to end, and cancels the
+    /// rest.
     ///
-    /// Returns when the port is free and all handlers have returned, so a handler that ignores its cancellation delays
-    /// it. Cancelling the task ends the limit at once. A server that was not started is left as it is.
+    /// Returns when the port is free and all handlers have returned, so a handler that ignores its
+    /// cancellation delays it. Cancelling the task ends the time limit at once. Has no effect on a
+    /// server that was not started.
     package func shutdown(within limit: Duration) async {
         guard let core = core.withLock({ $0 }) else { return }
         core.shutDown()

@@ -2,9 +2,10 @@ package import GRPCProtocol
 
 /// A call that a server handles.
 ///
-/// The handler's task is cancelled when the client goes away, cancels, or its deadline passes; reading and sending then
-/// throw `cancelled`. One task may send while another reads. Sends of several tasks go out in the order in which they
-/// were called; only one task at a time may read.
+/// The handler's task is cancelled when the client disconnects or cancels, or when the deadline
+/// passes; reading and sending then throw `cancelled`. One task may send while another reads.
+/// Messages sent by several tasks keep the order of the calls to `send`; only one task at a time
+/// may read.
 package final class GRPCServerCall: MessageSource {
     private let core: ServerCallCore
 
@@ -12,33 +13,37 @@ package final class GRPCServerCall: MessageSource {
 
     /// The method, `/package.Service/Method`.
     package var path: String { core.path }
-    /// What the client sent ahead of its messages.
+    /// The client's headers.
     package var metadata: GRPCMetadata { core.metadata }
-    /// What the server's `authorize` hook returned for the call; nil on a server without one.
+    /// The caller that the server's `authorize` hook returned; nil on a server without a hook.
     package var caller: (any GRPCCaller)? { core.caller }
-    /// When the client stops waiting; nil if it never does.
+    /// The time at which the client stops waiting; nil if it waits without limit.
     package var deadline: ContinuousClock.Instant? { core.deadline }
-    /// The client's address as the transport writes it, for example `ipv4:127.0.0.1:50123`.
+    /// The client's address in gRPC's form, for example `ipv4:127.0.0.1:50123`.
     ///
-    /// Behind a trusted proxy this is the address that the proxy names in `x-forwarded-for` or
-    /// `forwarded`; its port is 0 if the proxy does not tell it.
+    /// Behind a trusted proxy this is the address that the proxy reports in `x-forwarded-for` or
+    /// `forwarded`; the port is 0 if the proxy does not report one.
     package var peer: String { core.peer }
-    /// Whether the client went away or the call failed; false after an ordinary end.
+    /// Whether the client disconnected or the call failed; false after an ordinary end.
     package var isCancelled: Bool { core.isCancelled }
 
-    /// Runs an action once when the call is cancelled, at once if it is already. It runs on the thread of the
-    /// connection and must not wait.
+    /// Registers an action that runs once when the call is cancelled, or at once if it already is.
+    ///
+    /// The action runs on the thread of the connection and must not block.
     package func onCancel(_ action: @escaping @Sendable () -> Void) {
         core.onCancel(action)
     }
 
-    /// The client's messages up to its half-close; throws `cancelled` if the call has ended. The transport slows the
-    /// client down while they are not read.
+    /// The client's messages up to its half-close. The sequence throws `cancelled` if the call has
+    /// ended.
+    ///
+    /// While they are not read, the transport slows the client down.
     package var requests: GRPCMessages { GRPCMessages(self) }
 
-    /// The client's next message, or nil after its last one.
-    /// - Throws: `cancelled` if the call has ended; `resourceExhausted` or `internal` for a compressed message that is too large, or
-    ///   no such thing.
+    /// Returns the client's next message, or nil after its last one.
+    ///
+    /// - Throws: `cancelled` if the call has ended; `resourceExhausted` for a compressed message
+    ///   that is too large, `internal` for a damaged one.
     package nonisolated(nonsending) func next() async throws(GRPCStatus) -> [UInt8]? {
         switch await core.receive() {
         case .message(let message): return try core.decoded(message)
@@ -49,26 +54,31 @@ package final class GRPCServerCall: MessageSource {
         }
     }
 
-    /// Sends the headers ahead of the first message; without this they go out with it.
-    /// - Throws: `cancelled` if the call has ended, `invalidArgument` for illegal metadata, `failedPrecondition` if the
-    ///   headers were sent before.
+    /// Sends the headers ahead of the first message. Without this call they are sent with that
+    /// message.
+    ///
+    /// - Throws: `cancelled` if the call has ended, `invalidArgument` for illegal metadata,
+    ///   `failedPrecondition` if the headers were sent before.
     package nonisolated(nonsending) func sendHeaders(_ headers: GRPCMetadata = [:]) async throws(GRPCStatus) {
         try headers.validate()
         if core.hasHeaders { throw GRPCStatus(.failedPrecondition, "The headers were sent before.") }
         try await send(Outgoing(headers: headers))
     }
 
-    /// Sends a message; returns when the transport has room for the next one.
-    /// - Throws: `cancelled` if the call has ended, `failedPrecondition` after `finish`, `resourceExhausted` if the client
-    ///   leaves too many bytes unread, on this call or on others.
+    /// Sends a message, and returns when the transport has room for the next one.
+    ///
+    /// - Throws: `cancelled` if the call has ended, `failedPrecondition` after `finish`,
+    ///   `resourceExhausted` if the client leaves too many bytes unread, on this call or on others.
     package nonisolated(nonsending) func send(_ message: [UInt8]) async throws(GRPCStatus) {
         try await send(Outgoing(message: message))
     }
 
-    /// Ends the call behind the messages that wait to be sent. Does not wait; a second time changes nothing.
+    /// Ends the call after the messages that wait to be sent. Does not wait; a second call has no
+    /// effect.
     ///
-    /// The headers go ahead on their own if nothing was sent yet, because clients take a status without headers for a
-    /// refusal of the transport and retry it. Illegal trailers end the call with `internal` instead.
+    /// If nothing was sent yet, the headers are sent in a frame of their own, because clients take
+    /// a status without headers for a refusal by the transport and retry the call. With illegal
+    /// trailers the call ends with `internal` instead.
     package func finish(_ status: GRPCStatus, trailers: GRPCMetadata = [:]) {
         if !core.hasHeaders { core.enqueue(Outgoing(headers: [:])) }
         core.finish(status, trailers: trailers)

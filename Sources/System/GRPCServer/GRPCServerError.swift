@@ -1,11 +1,11 @@
 import Glibc
 
-/// Why a server could not start.
+/// The reason why a server could not start.
 package struct GRPCServerError: Error, Sendable, CustomStringConvertible {
     package enum Code: Sendable {
-        /// Another program listens there.
+        /// Another program listens on the address.
         case addressInUse
-        /// The host is no address of this machine, or cannot be looked up.
+        /// The host is not an address of this machine, or cannot be looked up.
         case addressNotAvailable
         /// The port needs privileges that the process does not have.
         case notPermitted
@@ -13,19 +13,19 @@ package struct GRPCServerError: Error, Sendable, CustomStringConvertible {
         case badCertificate
         /// The server was started before.
         case alreadyStarted
-        /// Anything else; the message holds the transport's own words.
+        /// Any other reason, which the message gives in the system's words.
         case other
     }
 
     package let code: Code
-    /// What failed, on which address, and what to do.
+    /// The description: the failure, the address, and what to do.
     package let message: String
 
     package var description: String { message }
 }
 
 extension GRPCServerError {
-    /// Why an address could not be bound, by its number in errno(3).
+    /// Creates the error for an address that could not be bound, from an error number of errno(3).
     init(binding address: String, number: Int32) {
         let failure = "Cannot listen on \(address)"
         switch number {

@@ -2,7 +2,8 @@ import GRPCProtocol
 import Synchronization
 import SystemIO
 
-/// A call on the server: a queue in each direction between its handler and its connection, and the task of the handler.
+/// The server's end of a call: a queue in each direction between its handler and its connection,
+/// and the task of the handler.
 final class ServerCallCore: Sendable {
     enum End {
         case finished
@@ -11,9 +12,9 @@ final class ServerCallCore: Sendable {
 
     private struct Receiving {
         var queue = ReceiveQueue<UnsafeContinuation<Received, Never>>()
-        /// The connection keeps the client from sending more.
+        /// Whether the connection keeps the client from sending more.
         var isHeldBack = false
-        /// Bytes of the message that the handler has got last.
+        /// The number of bytes of the message that the handler read last.
         var given = 0
     }
 
@@ -30,7 +31,7 @@ final class ServerCallCore: Sendable {
     let deadline: ContinuousClock.Instant?
     private let encoding: MessageEncoding
     private let usage: CallerUsage
-    /// What the call counts for in `usage.held`, and in `usage.unread`.
+    /// The bytes of this call that `usage.held` and `usage.unread` include.
     private let held = Atomic(0)
     private let unread = Atomic(0)
     private let connection: any CallTransport
@@ -68,8 +69,10 @@ final class ServerCallCore: Sendable {
 
     // MARK: Handling
 
-    /// Finds the method and starts its task, on the thread of the connection. The task belongs to this call: it is
-    /// cancelled with it, and the server's shutdown waits for its end.
+    /// Starts the task of a method on the thread of the connection.
+    ///
+    /// The task belongs to this call: it is cancelled with it, and the server's shutdown waits for
+    /// its end.
     func run(_ method: GRPCMethod?) {
         guard let method else {
             return finish(GRPCStatus(.unimplemented, "The method \(path.prefix(200)) is not known here."))
@@ -114,7 +117,7 @@ final class ServerCallCore: Sendable {
         }
     }
 
-    /// Hands in the end of the call, with the message that goes ahead of it.
+    /// Enqueues the end of the call, preceded by a message if there is one.
     func finish(_ status: GRPCStatus, trailers: GRPCMetadata = [:], message: [UInt8]? = nil) {
         var status = status
         var trailers = trailers
@@ -138,7 +141,8 @@ final class ServerCallCore: Sendable {
         .resourceExhausted, "Too many answers wait for this client, which does not read them.")
 
     /// Counts bytes that the server keeps for the request.
-    /// - Returns: false if the caller may not hold so many.
+    ///
+    /// - Returns: False if the caller may not use that many.
     func hold(_ bytes: Int) -> Bool {
         let limits = settings.configuration.limits
         let mayBeMany = usage.hasAccount || settings.configuration.authorize == nil
@@ -149,32 +153,35 @@ final class ServerCallCore: Sendable {
         return true
     }
 
-    /// What `hold` was called with for a message.
+    /// Returns the number of bytes that `hold` counted for a message.
     private func size(of answer: Received?) -> Int {
         guard case .message(let message)? = answer else { return 0 }
-        // A flag and a length go ahead; the flag is still there where messages may be compressed.
+        // The message was preceded by a flag and a length. If messages may be compressed, the flag
+        // is still in the message.
         return message.count + (encoding == .identity ? 5 : 4)
     }
 
-    /// The stream is closed, so nothing more comes; what its handler works on stays until that ends.
+    /// Releases the bytes of a closed stream, unless a handler works on them.
     func streamClosed() {
         if state.withLock({ $0.task == nil }) { releaseAll() }
     }
 
-    /// The handler is done with a message.
+    /// Releases the bytes of a message that the handler has finished with.
     private func release(_ bytes: Int) {
         guard bytes > 0 else { return }
-        // The call may have ended meanwhile.
+        // The call may have ended meanwhile and released all its bytes.
         let (old, _) = held.subtract(bytes, ordering: .relaxed)
         let released = min(max(0, old), bytes)
         if released < bytes { held.add(bytes - released, ordering: .relaxed) }
         usage.held.subtract(released)
     }
 
-    /// The request is no longer needed.
+    /// Releases all bytes of the request.
     func releaseAll() { usage.held.subtract(held.exchange(0, ordering: .relaxed)) }
 
-    /// Counts the bytes of a message on its way to the client.
+    /// Counts the bytes of a message that is sent to the client.
+    ///
+    /// - Returns: False if the client has too many unread bytes.
     private func addUnread(_ bytes: Int) -> Bool {
         let limits = settings.configuration.limits
         guard usage.unread.add(bytes, within: limits.unreadPerCaller) else { return false }
@@ -201,22 +208,22 @@ final class ServerCallCore: Sendable {
 
     // MARK: Sending
 
-    /// Whether headers were handed in; none can be sent after them.
+    /// Whether headers were enqueued. None can be sent after them.
     var hasHeaders: Bool { sends.withLock { $0.hasHeaders } }
 
-    /// Whether an end was handed in; nothing can be sent after it.
+    /// Whether an end was enqueued. Nothing can be sent after it.
     var isSendingEnded: Bool { sends.withLock { $0.isEnded } }
 
-    /// What became of a batch that was handed in.
+    /// The result of enqueuing a batch.
     enum Admission {
         case accepted
-        /// The call has failed, or the batch may not follow the ones before.
+        /// The call has failed, or the batch may not follow the earlier ones.
         case dropped
-        /// The client has too much to read already.
+        /// The client has too many unread bytes already.
         case refused
     }
 
-    /// Hands in a batch behind those that wait; does not wait itself.
+    /// Enqueues a batch without waiting.
     @discardableResult
     func enqueue(_ batch: Outgoing) -> Admission {
         let size = batch.message?.count ?? 0
@@ -231,7 +238,8 @@ final class ServerCallCore: Sendable {
         }
     }
 
-    /// Hands in a batch and waits until there is room for the next one.
+    /// Enqueues a batch and waits until there is room for the next one.
+    ///
     /// - Returns: `.dropped` also if the call failed meanwhile.
     nonisolated(nonsending) func send(_ batch: Outgoing) async -> Admission {
         let admission = enqueue(batch)
@@ -250,7 +258,7 @@ final class ServerCallCore: Sendable {
 
     // MARK: Receiving
 
-    /// The message that `receive` gave.
+    /// Returns the decompressed form of a message that `receive` has returned.
     func decoded(_ message: [UInt8]) throws(GRPCStatus) -> [UInt8] {
         let decoded = try encoding.decoded(message, limit: settings.configuration.maximumReceiveSize)
         let more = decoded.count - message.count
@@ -284,8 +292,9 @@ final class ServerCallCore: Sendable {
         }
     }
 
-    /// The connection has a message, or nil after the last one.
-    /// - Returns: whether the client may send more.
+    /// Adds a message that has arrived, or nil after the last one.
+    ///
+    /// - Returns: Whether the client may send more.
     func received(_ message: [UInt8]?) -> Bool {
         let (reader, answer, hasRoom) = receiving.withLock { receiving in
             let (reader, answer) = receiving.queue.received(message)
@@ -307,12 +316,12 @@ final class ServerCallCore: Sendable {
         if end == .cancelled { action() }
     }
 
-    /// The connection has done with the call. The first end counts.
+    /// Ends the call because the connection has finished with it. Only the first end has an effect.
     func ended(_ end: End) {
         let (isFirst, task, actions) = state.withLock { state in
             let isFirst = state.end == nil
             state.end = state.end ?? end
-            // Whether they run or not: they may refer back to the call.
+            // Drop the actions even if they do not run, because they may refer back to the call.
             defer { state.onCancel = [] }
             return (isFirst, state.task, state.onCancel)
         }

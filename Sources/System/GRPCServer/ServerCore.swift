@@ -2,7 +2,7 @@ import Glibc
 import Synchronization
 import SystemIO
 
-/// A server's sockets, the threads that serve them, and what is left of both while it stops.
+/// A server's sockets, the threads that serve them, and the state of its shutdown.
 final class ServerCore: Sendable {
     private struct State {
         var listeners: [Listener] = []
@@ -25,7 +25,7 @@ final class ServerCore: Sendable {
     private let loops: [NetworkLoop]
     private let state: Mutex<State>
 
-    /// Binds the port; calls are taken after `run`.
+    /// Binds the port. Calls are accepted after `run`.
     init(
         _ configuration: GRPCServerConfiguration, resolve: @escaping @Sendable (String) -> GRPCMethod?
     ) throws(GRPCServerError) {
@@ -117,10 +117,10 @@ final class ServerCore: Sendable {
 
     // MARK: Shutting down
 
-    /// Takes no more calls and lets those under way end.
+    /// Stops accepting calls and lets those in progress end.
     func shutDown() {
         loops[0].perform { [self] in
-            // Behind `listen`, and behind every connection that was accepted.
+            // This runs after `listen`, and after every connection that was accepted.
             let listeners = state.withLock { state in
                 state.isShuttingDown = true
                 return state.listeners
@@ -131,12 +131,12 @@ final class ServerCore: Sendable {
         }
     }
 
-    /// Only after `shutDown`.
+    /// Cancels all calls. Call only after `shutDown`.
     func cancelAllCalls() {
         for loop in loops { loop.perform { loop.forEachSource { ($0 as? ServerConnection)?.cancelAllCalls() } } }
     }
 
-    /// Returns when the port is free, all calls have ended and all handlers have returned.
+    /// Waits until the port is free, all calls have ended, and all handlers have returned.
     nonisolated(nonsending) func waitUntilShutDown() async {
         await withUnsafeContinuation { continuation in
             let hasEnded = state.withLock { state in

@@ -2,16 +2,16 @@ import GRPCProtocol
 import Glibc
 import SystemIO
 
-/// One attempt to connect to a server: looks its name up, and tries the addresses in turn.
+/// An attempt to connect to a server: looks up its name, and tries the addresses in turn.
 ///
-/// The next address is tried when the one before has failed, or after 250 ms without an answer (RFC
-/// 8305), so that a network without working IPv6 costs a moment only. The first connection that is
-/// made counts.
+/// The next address is tried when the previous one has failed, or after 250 ms without an answer
+/// (RFC 8305), so that a network without working IPv6 costs only a moment. The first connection
+/// that is established is used.
 ///
-/// `@unchecked Sendable`: everything is called on the loop's thread.
+/// `@unchecked Sendable`: all methods are called on the loop's thread.
 final class Dialer: @unchecked Sendable {
     private let endpoint: Endpoint
-    /// Keeps the thread alive until a lookup has ended.
+    /// The owner of the thread, which keeps it alive until a look-up has ended.
     private let shared: ClientLoop
     private let limit: Duration
     private var done: ((Result<Int32, GRPCStatus>) -> Void)?
@@ -23,8 +23,10 @@ final class Dialer: @unchecked Sendable {
 
     private static let pause = Duration.milliseconds(250)
 
-    /// - Parameter limit: how long the addresses may take to answer, all together. How long a name may take to be looked up is
-    ///   up to the system's resolver.
+    /// Creates an attempt that is not started.
+    ///
+    /// - Parameter limit: The time limit for all addresses together. The system's resolver limits
+    ///   the time of a name look-up.
     init(_ endpoint: Endpoint, on shared: ClientLoop, limit: Duration) {
         self.endpoint = endpoint
         self.shared = shared
@@ -33,7 +35,8 @@ final class Dialer: @unchecked Sendable {
 
     private var loop: NetworkLoop { shared.loop }
 
-    /// Begins; `done` is called once with the connected socket, which it owns, or why there is none.
+    /// Starts the attempt. `done` is called once with the connected socket, which it then owns, or
+    /// with the reason of the failure.
     func start(_ done: @escaping (Result<Int32, GRPCStatus>) -> Void) {
         self.done = done
         if case .success(let addresses) = SocketAddress.addresses(of: endpoint, isNumeric: true) {
@@ -54,7 +57,7 @@ final class Dialer: @unchecked Sendable {
         }
     }
 
-    /// Ends the attempt; `done` is not called.
+    /// Ends the attempt without calling `done`.
     func cancel() {
         done = nil
         closeSockets()
@@ -138,7 +141,7 @@ final class Dialer: @unchecked Sendable {
     }
 }
 
-/// A socket whose connection is being made.
+/// A socket that is being connected.
 private final class ConnectingSocket: NetworkSource {
     let descriptor: Int32
     private weak var dialer: Dialer?
@@ -148,7 +151,8 @@ private final class ConnectingSocket: NetworkSource {
         self.dialer = dialer
     }
 
-    /// Why the connection failed, as in errno(3), or 0; nil while it is being made.
+    /// The errno(3) of a failed connection, 0 once it is established, or nil while it is in
+    /// progress.
     var error: Int32? {
         var number: Int32 = 0
         var size = socklen_t(MemoryLayout<Int32>.size)

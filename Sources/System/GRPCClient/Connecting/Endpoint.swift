@@ -1,8 +1,8 @@
 import SystemIO
 
-/// Where a server is found.
+/// The host and port of a server.
 struct Endpoint: Hashable, Sendable {
-    /// A name or an address, an IPv6 address without brackets.
+    /// A name or an address; an IPv6 address has no brackets.
     let host: String
     let port: UInt16
 
@@ -13,9 +13,9 @@ struct Endpoint: Hashable, Sendable {
         self.port = port
     }
 
-    /// Parses `host:port` or `[v6 address]:port`; without a port it is that of HTTPS.
+    /// Parses `host:port` or `[v6 address]:port`. Without a port, the port is that of HTTPS.
     ///
-    /// Returns nil if the port is none, or the host is missing.
+    /// Returns nil if the port is not valid, or the host is missing.
     init?(_ target: String) {
         var host = target[...]
         var port: Substring?
@@ -35,7 +35,7 @@ struct Endpoint: Hashable, Sendable {
         self.init(host: String(host), port: number)
     }
 
-    /// The host and port as in the authority of a URL.
+    /// The host and port in the form of a URL's authority.
     var authority: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
 
     /// Whether the server is on this machine.

@@ -1,16 +1,18 @@
 import Cryptography
 import SystemIO
 
-/// A proxy that connections to a server are made through, with HTTP's method CONNECT (RFC 9110, 9.3.6).
+/// A proxy that tunnels connections to a server with HTTP's CONNECT method (RFC 9110 section
+/// 9.3.6).
 struct HTTPProxy: Hashable, Sendable {
     let endpoint: Endpoint
-    /// The value of `Proxy-Authorization`, if the proxy's address names a user.
+    /// The value of `Proxy-Authorization`, if the proxy's URL names a user.
     let authorization: String?
 
-    /// Returns the proxy that the environment names for a server, as the gRPC libraries read it:
-    /// the first of `grpc_proxy`, `https_proxy` and `http_proxy` that is set, unless
-    /// `no_grpc_proxy` or `no_proxy` names the server's host or a domain above it. Servers on this
-    /// machine have none.
+    /// Returns the proxy for a server, as the gRPC libraries choose it from the environment.
+    ///
+    /// The proxy is the first of `grpc_proxy`, `https_proxy` and `http_proxy` that is set, unless
+    /// `no_grpc_proxy` or `no_proxy` names the server's host or a parent domain. Servers on this
+    /// machine have no proxy.
     static func of(_ endpoint: Endpoint, environment: (String) -> String?) -> HTTPProxy? {
         func first(_ names: String...) -> String? { names.lazy.compactMap(environment).first { !$0.isEmpty } }
         guard !endpoint.isLocal,
@@ -31,7 +33,8 @@ struct HTTPProxy: Hashable, Sendable {
         }
     }
 
-    /// Parses `http://user:password@host:port/`; everything but the host may be missing. Returns nil for other schemes.
+    /// Parses `http://user:password@host:port/`, of which only the host is required. Returns nil
+    /// for other schemes.
     init?(_ address: String) {
         var rest = address[...]
         if let scheme = rest.firstRange(of: "://") {
@@ -52,21 +55,21 @@ struct HTTPProxy: Hashable, Sendable {
     }
 }
 
-/// The request to a proxy for a connection, and the reading of its answer. A pure machine.
+/// A request for a tunnel through a proxy, and the parser of its response. A pure state machine.
 struct ProxyRequest {
     enum Outcome: Equatable {
-        /// More of the answer is to come.
+        /// The response is not complete.
         case unfinished
-        /// What follows is the server's.
+        /// The tunnel is open; the bytes that follow are the server's.
         case open
         case refused(String)
     }
 
-    /// What is to be sent.
+    /// The bytes to send.
     let bytes: [UInt8]
     private var answer: [UInt8] = []
 
-    /// The longest answer that is read.
+    /// The maximum size of a response in bytes.
     static let limit = 16 << 10
 
     init(_ proxy: HTTPProxy, to server: Endpoint) {
@@ -75,8 +78,9 @@ struct ProxyRequest {
         bytes = Array("CONNECT \(authority) HTTP/1.1\r\nHost: \(authority)\r\n\(authorization)\r\n".utf8)
     }
 
-    /// Takes bytes of the answer in.
-    /// - Returns: how many belong to the answer's head, and what it says.
+    /// Adds bytes of the response.
+    ///
+    /// - Returns: The number of bytes that belong to the response, and the outcome.
     mutating func receive(_ bytes: UnsafeRawBufferPointer) -> (used: Int, Outcome) {
         let end = Array("\r\n\r\n".utf8)
         for (index, byte) in bytes.enumerated() {
@@ -87,7 +91,7 @@ struct ProxyRequest {
         return (bytes.count, .unfinished)
     }
 
-    /// What the status line says, of which only the number is repeated.
+    /// The outcome that the status line gives. Of a refusal, only the status code is repeated.
     private var outcome: Outcome {
         let line = String(decoding: answer.prefix { $0 != UInt8(ascii: "\r") }, as: UTF8.self)
         let parts = line.split(separator: " ")

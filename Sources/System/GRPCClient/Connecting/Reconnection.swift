@@ -1,18 +1,19 @@
 import GRPCProtocol
 import SystemIO
 
-/// When a channel connects, and what calls do meanwhile. A pure machine; randomness comes in as a value.
+/// Decides when a channel connects, and what calls do meanwhile. A pure state machine; randomness
+/// is passed in.
 ///
-/// A channel connects when a call needs it. After an attempt that failed, the next one is not made
-/// before a pause that grows with each failure in a row; calls fail meanwhile, unless they are made
+/// A channel connects when a call needs a connection. After a failed attempt there is a pause that
+/// grows with each consecutive failure. During the pause calls fail, unless their options ask them
 /// to wait.
 struct Reconnection {
     enum Answer: Equatable {
-        /// There is a connection.
+        /// The channel is connected; send the call.
         case send
-        /// The call waits for the attempt that is in progress, or for the end of the pause.
+        /// Keep the call until the attempt in progress or the pause has ended.
         case wait
-        /// As `wait`, after an attempt was begun.
+        /// Start an attempt, and keep the call.
         case connect
         case fail(GRPCStatus)
     }
@@ -31,13 +32,15 @@ struct Reconnection {
         backoff = Backoff(pauses, growth: 1.6, spread: 0.8...1.2)
     }
 
-    /// When calls that wait are to be asked about again; nil if there is nothing to wait for but the attempt's end.
+    /// The time at which waiting calls should ask again, or nil if they only wait for the end of an
+    /// attempt.
     var resumes: ContinuousClock.Instant? {
         if case .pausing(let time, _) = state { time } else { nil }
     }
 
-    /// What a call is to do.
-    /// - Parameter isPatient: whether the call waits for a connection for as long as it takes.
+    /// Returns what a call should do.
+    ///
+    /// - Parameter isPatient: Whether the call waits for a connection for an unlimited time.
     mutating func answer(isPatient: Bool, at now: ContinuousClock.Instant) -> Answer {
         switch state {
         case .connected: return .send
@@ -54,12 +57,15 @@ struct Reconnection {
         backoff.reset()
     }
 
-    /// - Parameter random: evenly spread over 0 ..< 1.
+    /// Starts the pause after a failed attempt.
+    ///
+    /// - Parameter random: A number evenly distributed in 0 ..< 1.
     mutating func failed(_ status: GRPCStatus, at now: ContinuousClock.Instant, random: Double) {
         state = .pausing(until: now + max(backoff.next(random: random), .milliseconds(1)), because: status)
     }
 
-    /// The connection is lost, or takes no more calls; the next one may be made at once.
+    /// Records that the connection is lost or takes no more calls. The next one may be established
+    /// at once.
     mutating func lost() { state = .idle }
 
     /// Ends a pause.

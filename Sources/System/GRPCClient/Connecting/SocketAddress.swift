@@ -6,13 +6,13 @@ struct SocketAddress: Sendable {
     private var storage = sockaddr_storage()
     private let size: socklen_t
 
-    /// Most addresses of a name that are tried.
+    /// The maximum number of addresses of a name that are tried.
     private static let limit = 16
 
-    /// Looks the addresses of a server up, which may block for as long as the system's resolver does.
+    /// Looks up the addresses of a server. May block for as long as the system's resolver does.
     ///
-    /// - Parameter isNumeric: take addresses only, which never blocks.
-    /// - Returns: the addresses, best first; the resolver's own words if there is none.
+    /// - Parameter isNumeric: Whether to accept numeric addresses only, which never blocks.
+    /// - Returns: The addresses, best first, or the resolver's message if there is none.
     static func addresses(of endpoint: Endpoint, isNumeric: Bool) -> Result<[SocketAddress], LookupFailure> {
         var hints = addrinfo()
         hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
@@ -36,9 +36,10 @@ struct SocketAddress: Sendable {
         memcpy(&storage, name, Int(size))
     }
 
-    /// Begins to connect a new socket, which the caller closes.
+    /// Starts to connect a new socket, which the caller closes.
     ///
-    /// - Returns: the socket, which becomes writable when the attempt has ended; nil with `errno` set if it failed at once.
+    /// - Returns: The socket, which becomes writable when the attempt has ended; nil with `errno`
+    ///   set if it failed at once.
     func connect() -> Int32? {
         let type = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
         let descriptor = socket(family, type, 0)

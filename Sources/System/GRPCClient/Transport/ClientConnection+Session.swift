@@ -31,7 +31,7 @@ extension ClientConnection: HTTP2Endpoint {
         if stream.isBatchSent { endBatch(of: stream) }
     }
 
-    /// Gives nghttp2 the next bytes of a stream's messages.
+    /// Fills nghttp2's buffer with the next bytes of a stream's messages.
     private func fill(
         _ buffer: UnsafeMutableBufferPointer<UInt8>, _ flags: inout UInt32, of stream: ClientStream
     ) -> Int {
@@ -78,7 +78,7 @@ extension ClientConnection: HTTP2Endpoint {
         stream.head = ResponseHead(limit: configuration.maximumMetadataSize)
         if let problem = head.problem { return fail(stream, problem) }
         if stream.hasHeaders {
-            // nghttp2 lets no headers come between messages.
+            // nghttp2 accepts no headers between messages, so these are the trailers.
             let status = head.status ?? GRPCStatus(.unknown, "The server has ended the call without a status.")
             return finish(stream, status, head.metadata)
         }
@@ -94,7 +94,7 @@ extension ClientConnection: HTTP2Endpoint {
         stream.call.received(head.metadata, encoding: head.encoding)
     }
 
-    /// The server has ended the call.
+    /// Ends a call with the server's status.
     private func finish(_ stream: ClientStream, _ status: GRPCStatus, _ trailers: GRPCMetadata) {
         var status = status
         if status.code == .ok, !stream.reader.isBetweenMessages {
@@ -102,7 +102,7 @@ extension ClientConnection: HTTP2Endpoint {
         }
         stream.call.end(status, trailers: trailers)
         if let session, nghttp2_session_get_stream_local_close(session, stream.id) == 1 { return remove(stream) }
-        // What the call still wants to say nobody reads.
+        // The server reads no more of the request, so cancel the rest of it.
         abandon(stream)
     }
 
@@ -147,7 +147,7 @@ extension ClientConnection: HTTP2Endpoint {
         guard let stream = streams[id] else { return }
         remove(stream)
         if code == NGHTTP2_CANCEL.rawValue, let deadline = stream.call.deadline, deadline <= .now {
-            // The server's clock was a moment ahead.
+            // The server's clock was slightly ahead.
             stream.call.end(ClientCallCore.late)
         } else {
             stream.call.end(GRPCStatus(resetWith: code))

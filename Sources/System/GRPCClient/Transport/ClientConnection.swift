@@ -3,14 +3,14 @@ import GRPCProtocol
 import Glibc
 import SystemIO
 
-/// A connection to a server: its socket, and the HTTP/2 that nghttp2 speaks on it.
+/// A connection to a server: a socket, and the nghttp2 session that speaks HTTP/2 on it.
 ///
-/// `@unchecked Sendable`: everything is called on the loop's thread.
+/// `@unchecked Sendable`: all methods are called on the loop's thread.
 final class ClientConnection: NetworkSource, @unchecked Sendable {
     private enum Phase {
         case proxy
         case handshake
-        /// Waits for the server's first frame.
+        /// Waiting for the server's first frame.
         case greeting
         case connected
         case closed
@@ -22,7 +22,8 @@ final class ClientConnection: NetworkSource, @unchecked Sendable {
     var streams: [Int32: ClientStream] = [:]
     let configuration: GRPCChannelConfiguration
     private(set) weak var channel: ChannelCore?
-    /// Takes no more calls: the server has said that it leaves, or the numbers of streams are used up.
+    /// Whether the connection takes no more calls, because the server announced its end or the
+    /// stream numbers are used up.
     var isLeaving = false
     private let shared: ClientLoop
     private let authority: String
@@ -40,14 +41,15 @@ final class ClientConnection: NetworkSource, @unchecked Sendable {
     private var pinged: ContinuousClock.Instant?
 
     private static let readSize = 64 << 10
-    /// Then what has come is worked on, and other connections have their turn; the loop tells at
-    /// once that more is there.
+    /// The number of reads after which the received bytes are processed and other connections get
+    /// their turn. The loop reports remaining bytes at once.
     private static let readsInARow = 4
-    /// What waits in the process before the socket takes it.
+    /// The number of bytes that may wait for the socket.
     private static let outputLimit = 256 << 10
 
-    /// Takes over the connected descriptor.
-    /// - Parameter limit: how long it may take until the server's first frame.
+    /// Creates a connection that owns the connected descriptor.
+    ///
+    /// - Parameter limit: The time limit for the server's first frame.
     init(
         _ descriptor: Int32, of channel: ChannelCore, on shared: ClientLoop, tls: ClientTLS?, proxy: ProxyRequest?,
         limit: Duration
@@ -67,7 +69,7 @@ final class ClientConnection: NetworkSource, @unchecked Sendable {
         hasTLSProblem = isSecure && session == nil
     }
 
-    /// There is no name that the server's certificate could be for.
+    /// Whether TLS is impossible, because no certificate can be for the server's name.
     private let hasTLSProblem: Bool
 
     var loop: NetworkLoop { shared.loop }
@@ -93,7 +95,7 @@ final class ClientConnection: NetworkSource, @unchecked Sendable {
 
     private func readFromProxy() {
         withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 1) { buffer in
-            // What follows the answer is the server's, so no more than the answer is taken.
+            // Peek, and consume only the proxy's response: the bytes after it belong to the server.
             let count = recv(descriptor, buffer.baseAddress, buffer.count, Int32(MSG_PEEK))
             guard count > 0 else {
                 if count < 0, errno == EAGAIN || errno == EINTR { return }
@@ -143,12 +145,15 @@ final class ClientConnection: NetworkSource, @unchecked Sendable {
         sendSoon()
     }
 
-    /// What a server may send ahead of the reader of one call, and what may be on its way on a
-    /// connection. The latter does not wait for readers, so that calls do not wait for each other.
+    /// The flow-control windows in bytes: what a server may send ahead of the reader of one call,
+    /// and what may be in flight on a connection.
+    ///
+    /// The connection's window does not depend on readers, so that calls do not wait for each
+    /// other.
     private static let streamWindow: Int32 = 1 << 20
     private static let connectionWindow: Int32 = 4 << 20
 
-    /// The server has spoken HTTP/2.
+    /// Records the server's first HTTP/2 frame.
     func greeted() {
         guard phase == .greeting else { return }
         phase = .connected
@@ -186,19 +191,19 @@ final class ClientConnection: NetworkSource, @unchecked Sendable {
                         let reason = String(cString: nghttp2_strerror(Int32(clamping: code)))
                         return close(lost("The server's answer is no HTTP/2: \(reason)."))
                     }
-                    // Less than there was room for: nothing is left, but inside of TLS that is not known.
+                    // A short read means that the socket is empty. With TLS that is unknown.
                     if count < buffer.count, !isSecure { return }
                 }
             }
         }
     }
 
-    /// The status of calls whose connection is lost, or why none was made.
+    /// Returns the status of calls whose connection is lost or could not be established.
     private func lost(_ reason: String) -> GRPCStatus {
         phase == .connected ? GRPCStatus(.unavailable, reason) : unavailable(reason)
     }
 
-    /// Lets what nghttp2 has to send go out with all else that this turn of the loop brings.
+    /// Schedules nghttp2's output to be sent together with the rest of this iteration of the loop.
     func sendSoon() {
         guard !isSending, phase != .closed else { return }
         isSending = true
@@ -227,7 +232,7 @@ final class ClientConnection: NetworkSource, @unchecked Sendable {
                 output.removeAll(keepingCapacity: output.capacity <= 2 * Self.outputLimit)
                 sent = 0
             } else if sent >= Self.outputLimit {
-                // While a server reads as slowly as calls write, the end is never met.
+                // If the server reads as slowly as calls write, the buffer never becomes empty.
                 output.removeFirst(sent)
                 sent = 0
             }
@@ -238,7 +243,7 @@ final class ClientConnection: NetworkSource, @unchecked Sendable {
         }
     }
 
-    /// A proxy is spoken to in the clear.
+    /// Writes to the socket; to a proxy without TLS.
     private func write(_ bytes: UnsafeRawBufferPointer) -> SocketStream.Outcome {
         phase == .proxy ? SocketStream.send(bytes, to: descriptor) : socket.write(bytes)
     }
@@ -249,7 +254,7 @@ final class ClientConnection: NetworkSource, @unchecked Sendable {
         if !loop.watch(self, forWrites: isWanted) { close(lost("The system does not watch the connection.")) }
     }
 
-    /// Ends all calls. Never called from inside nghttp2.
+    /// Closes the connection and ends all calls. Must not be called from inside nghttp2.
     func close(_ status: GRPCStatus) {
         guard phase != .closed else { return }
         let wasConnected = phase == .connected
@@ -285,7 +290,7 @@ final class ClientConnection: NetworkSource, @unchecked Sendable {
         keepAlive(at: now)
     }
 
-    /// Asks a silent server whether it is still there, and closes the connection if it does not answer.
+    /// Sends a ping to a silent server, and closes the connection if it does not answer.
     private func keepAlive(at now: ContinuousClock.Instant) {
         guard phase == .connected, let session, let keepalive = channel?.keepalive else { return }
         if let pinged {
@@ -308,7 +313,7 @@ final class ClientConnection: NetworkSource, @unchecked Sendable {
 
     // MARK: Calls
 
-    /// Begins a call with its first batch.
+    /// Starts a call with its first batch.
     func begin(_ call: ClientCallCore, _ batch: Outgoing) {
         guard let session, !isLeaving else { return call.end(lost("The connection was closed.")) }
         let timeout = call.deadline.map { $0 - .now }
@@ -332,7 +337,7 @@ final class ClientConnection: NetworkSource, @unchecked Sendable {
         start(batch, on: stream)
     }
 
-    /// Takes over a batch of a call; asks the call for the next when it has gone.
+    /// Takes a batch of a call. When it has been sent, the call is asked for the next one.
     func start(_ batch: Outgoing, on stream: ClientStream) {
         guard let session, streams[stream.id] === stream else { return }
         stream.begin(batch)
@@ -344,13 +349,13 @@ final class ClientConnection: NetworkSource, @unchecked Sendable {
         sendSoon()
     }
 
-    /// The present batch has gone: now the next.
+    /// Ends the current batch, and asks the call for the next one.
     func endBatch(of stream: ClientStream) {
         stream.endBatch()
         stream.call.sent()
     }
 
-    /// The call's reader has made room.
+    /// Lets the server send more, after the call's reader has made room.
     func resumeReceiving(_ stream: ClientStream) {
         guard let session, stream.withheld > 0 else { return }
         nghttp2_session_consume_stream(session, stream.id, stream.withheld)
@@ -358,7 +363,7 @@ final class ClientConnection: NetworkSource, @unchecked Sendable {
         sendSoon()
     }
 
-    /// Forgets a call that has ended on this side, and lets the server know.
+    /// Removes a call that has ended on this side, and resets its stream.
     func abandon(_ stream: ClientStream) {
         guard let session, streams[stream.id] === stream else { return }
         remove(stream)
@@ -372,7 +377,8 @@ final class ClientConnection: NetworkSource, @unchecked Sendable {
         stream.call.place = nil
     }
 
-    /// Takes no more calls. Those that the server has not seen go to another connection; the others may end.
+    /// Stops taking calls. Calls that the server has not seen move to another connection; the
+    /// others continue.
     func leave() {
         guard !isLeaving, let channel else { return }
         isLeaving = true

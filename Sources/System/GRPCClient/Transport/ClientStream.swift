@@ -1,24 +1,26 @@
 import GRPCProtocol
 
-/// One call as its connection sees it. Confined to the connection's loop.
+/// The state that a connection keeps for a call. Confined to the connection's loop.
 final class ClientStream {
     let id: Int32
     let call: ClientCallCore
-    /// The header fields that have come since the last whole frame of them.
+    /// The header fields received since the last complete header block.
     var head: ResponseHead
     var reader: MessageReader
-    /// The headers ahead of the messages have come.
+    /// Whether the headers that precede the messages have arrived.
     var hasHeaders = false
-    /// Bytes that the server may not replace by others yet, because messages wait to be read.
+    /// The number of received bytes whose window is not returned to the server yet, because
+    /// messages wait to be read.
     var withheld = 0
-    /// What goes out at present. Kept until its last byte has gone to nghttp2.
+    /// The batch that is being sent. It is kept until nghttp2 has its last byte.
     private(set) var batch: Outgoing?
     private var writer: MessageWriter?
-    /// nghttp2 has found nothing to send, and asks again after `nghttp2_session_resume_data`.
+    /// Whether nghttp2 has found nothing to send, and asks again only after
+    /// `nghttp2_session_resume_data`.
     var isStalled = false
-    /// No more messages follow.
+    /// Whether no more messages follow.
     var isSendingEnded = false
-    /// The request's headers have gone out: the server may have seen the call.
+    /// Whether the request's headers were sent, so that the server may have seen the call.
     var hasBegun = false
 
     init(_ id: Int32, _ call: ClientCallCore, configuration: GRPCChannelConfiguration) {
@@ -33,14 +35,15 @@ final class ClientStream {
         writer = batch.message.map(MessageWriter.init)
     }
 
-    /// Copies the next bytes of the present message.
-    /// - Returns: how many; nil if no message is to be sent at present.
+    /// Copies the next bytes of the current message.
+    ///
+    /// - Returns: The number of bytes, or nil if there is no message to send.
     func copy(to buffer: UnsafeMutableBufferPointer<UInt8>) -> Int? { writer?.copy(to: buffer) }
 
-    /// Whether all of the present batch has gone.
+    /// Whether all of the current batch was sent.
     var isBatchSent: Bool { batch != nil && hasBegun && writer?.isAtEnd ?? true }
 
-    /// To be called once it has.
+    /// Ends the current batch. Call once `isBatchSent` is true.
     func endBatch() {
         if case .halfClose = batch?.end { isSendingEnded = true }
         batch = nil

@@ -2,16 +2,19 @@ import COpenSSL
 import GRPCProtocol
 import SystemIO
 
-/// What a channel speaks TLS with: the certificates that it trusts, and the name that the server must prove.
+/// The TLS settings of a channel: the certificates that it trusts, and the name that the server
+/// must prove.
 ///
 /// `@unchecked Sendable`: OpenSSL counts references to a context under a lock of its own.
 final class ClientTLS: @unchecked Sendable {
     private let context: OpaquePointer
     private let name: String
 
+    /// Creates the settings.
+    ///
     /// - Parameters:
     ///   - roots: PEM certificates to trust; nil for the system's.
-    ///   - name: the name or the address that the certificate must be for.
+    ///   - name: The name or address that the certificate must be for.
     /// - Throws: `unavailable` if the roots cannot be used.
     init(roots: String?, name: String) throws(GRPCStatus) {
         let context =
@@ -29,12 +32,14 @@ final class ClientTLS: @unchecked Sendable {
 
     deinit { SSL_CTX_free(context) }
 
-    /// A new connection's session, which its `SocketStream` frees; nil for a name that no certificate can be for.
+    /// Returns a session for a new connection, which its `SocketStream` frees; nil for a name that
+    /// no certificate can be for.
     func session() -> OpaquePointer? { ferry_tls_client_session(context, name, IPAddress(name) == nil ? 0 : 1) }
 }
 
 extension SocketStream {
-    /// Why the handshake failed, as far as the certificate or OpenSSL tells.
+    /// The reason why the handshake failed, from the verification of the certificate or from
+    /// OpenSSL.
     var handshakeProblem: String {
         let result = session.map { SSL_get_verify_result($0) } ?? Int(X509_V_OK)
         if result != Int(X509_V_OK), let text = X509_verify_cert_error_string(result) {
@@ -46,6 +51,6 @@ extension SocketStream {
         return "TLS failed: the connection was closed"
     }
 
-    /// Whether the server has agreed to HTTP/2; to be asked after the handshake.
+    /// Whether the server has agreed to HTTP/2. Valid after the handshake.
     var isHTTP2: Bool { session.map { ferry_tls_is_http2($0) == 1 } ?? true }
 }

@@ -1,8 +1,11 @@
 import GRPCProtocol
 
-/// The header fields of a request (https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md, Requests).
+/// The header fields of a request (https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md,
+/// Requests).
 extension HeaderFields {
-    /// - Parameter timeout: what is left of the time that the call may take.
+    /// Returns the header fields of a request.
+    ///
+    /// - Parameter timeout: The remaining time of the call.
     static func request(
         _ path: String, authority: String, isSecure: Bool, userAgent: String, timeout: Duration?,
         _ metadata: GRPCMetadata
@@ -21,7 +24,7 @@ extension HeaderFields {
         return fields
     }
 
-    /// At most eight digits and a unit, rounded up.
+    /// Returns a timeout as at most eight digits and a unit, rounded up.
     static func timeout(_ duration: Duration) -> String {
         let (seconds, attoseconds) = max(.zero, duration).components
         let largest: Int64 = 99_999_999

@@ -1,28 +1,30 @@
 import GRPCProtocol
 import SystemIO
 
-/// What the header fields of a response or its trailers say
+/// The header fields of a response, or its trailers
 /// (https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md, Responses).
 struct ResponseHead {
-    /// HTTP's status; nil in trailers.
+    /// The HTTP status; nil in trailers.
     private(set) var httpStatus: Int?
     private(set) var contentType: String?
-    /// How the server compresses its messages, if it does.
+    /// The compression of the server's messages.
     private(set) var encoding = MessageEncoding.identity
-    /// The fields that are neither HTTP's nor gRPC's.
+    /// The fields that belong neither to HTTP nor to gRPC.
     private(set) var metadata = GRPCMetadata()
-    /// Why the fields cannot be used.
+    /// The reason why the fields cannot be used.
     private(set) var problem: GRPCStatus?
     private var code: GRPCStatus.Code?
     private var message = ""
-    /// The sum of names and values, and of 32 bytes for each field (RFC 9113, 6.5.2).
+    /// The sum of the names, the values, and 32 bytes for each field (RFC 9113 section 6.5.2).
     private var size = 0
     private let limit: Int
 
-    /// - Parameter limit: the largest `size`.
+    /// Creates an empty head.
+    ///
+    /// - Parameter limit: The maximum `size`.
     init(limit: Int) { self.limit = limit }
 
-    /// How the call ended, if the fields say so.
+    /// The status of the call, if the fields have one.
     var status: GRPCStatus? {
         code.map { GRPCStatus($0, message, details: metadata.bytes(GRPCStatus.detailsKey) ?? []) }
     }

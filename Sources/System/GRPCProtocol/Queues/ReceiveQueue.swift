@@ -1,4 +1,4 @@
-/// What a reader is told.
+/// The answer to a reader.
 package enum Received: Sendable, Equatable {
     case message([UInt8])
     /// The peer has no more messages, or the call has failed.

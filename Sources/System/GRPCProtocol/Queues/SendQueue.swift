@@ -1,11 +1,11 @@
 package import Synchronization
 
-/// What goes out in one batch; the parts that are there go in this order.
+/// The contents of one batch to send. The parts that are present are sent in this order.
 package struct Outgoing: Sendable {
     package enum End: Sendable {
         /// The client has no more messages.
         case halfClose
-        /// The server has answered; the trailers carry the status's details too.
+        /// The server's status. The trailers also carry the status's details.
         case status(GRPCStatus, trailers: GRPCMetadata)
     }
 
@@ -19,15 +19,15 @@ package struct Outgoing: Sendable {
         self.end = end
     }
 
-    /// What the batch counts towards the queue's limit; a part without bytes costs something too.
+    /// The size that the batch counts for, including a constant overhead.
     package var size: Int { 256 + (message?.count ?? 0) }
 }
 
-/// The order of a call's sends, of which the connection takes one at a time. A pure machine: what
-/// is to be started comes out of each function, and the caller starts it.
+/// The batches of a call in sending order, of which the connection takes one at a time.
 ///
-/// A few messages may wait here while the connection is busy with one, so that a sender need not be woken for each
-/// and several can go out in one write.
+/// This is a pure state machine: each function returns what is to be started, and the caller starts
+/// it. A few messages may wait here while the connection is busy with one, so that a sender need
+/// not be woken for each message and several can be sent in one write.
 package struct SendQueue<Waiter> {
     @inlinable package init() {}
 
@@ -97,7 +97,8 @@ package struct SendQueue<Waiter> {
 
 extension Mutex where Value == SendQueue<UnsafeContinuation<Void, Never>> {
     /// Waits until there is room for the next batch.
-    /// - Returns: false if the call failed meanwhile.
+    ///
+    /// - Returns: False if the call failed meanwhile.
     package nonisolated(nonsending) func waitForRoom() async -> Bool {
         if withLock({ $0.hasRoom }) { return true }
         await withUnsafeContinuation { continuation in

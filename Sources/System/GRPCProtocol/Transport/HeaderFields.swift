@@ -1,7 +1,7 @@
 package import CNGHTTP2
 import Cryptography
 
-/// The header fields of a frame that is to be sent.
+/// The header fields of a frame to send.
 package struct HeaderFields {
     private var bytes: [UInt8] = []
     private var sizes: [(name: Int, value: Int)] = []

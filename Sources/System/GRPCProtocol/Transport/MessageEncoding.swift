@@ -1,18 +1,21 @@
 import Compression
 
-/// What a client may do to the messages of a call; answers go out as they are
-/// (https://github.com/grpc/grpc/blob/master/doc/compression.md).
+/// The compression that a client may use for the messages of a call
+/// (https://github.com/grpc/grpc/blob/master/doc/compression.md). Responses are sent uncompressed.
 package enum MessageEncoding: String, CaseIterable {
     case identity, deflate, gzip
 
     /// The value of `grpc-accept-encoding`.
     package static let accepted = allCases.map(\.rawValue).joined(separator: ",")
 
-    /// The message that a `MessageReader` of this encoding has found. To be called when it is
-    /// wanted: what waits to be read is as small as it was sent, so that a client cannot fill the
-    /// memory with little.
-    /// - Parameter limit: its largest size, in bytes; nil for none.
-    /// - Throws: `resourceExhausted` for a message over the limit, `internal` for one that cannot be read.
+    /// Returns the decompressed form of a message that a `MessageReader` with this encoding has
+    /// found.
+    ///
+    /// Call it when the message is read. Messages that wait are kept compressed, so that a client
+    /// cannot fill the memory with little data.
+    ///
+    /// - Parameter limit: The maximum size of the decompressed message in bytes; nil for no limit.
+    /// - Throws: `resourceExhausted` for a message over the limit, `internal` for a damaged one.
     package func decoded(_ message: [UInt8], limit: Int?) throws(GRPCStatus) -> [UInt8] {
         let format: Inflater.Format
         switch self {

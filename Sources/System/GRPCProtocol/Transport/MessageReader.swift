@@ -1,9 +1,10 @@
-/// Cuts the bytes of a call into its messages: a flag, a length of four bytes, and so many bytes
-/// (https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md, Length-Prefixed-Message).
+/// A parser that splits the bytes of a call into messages: a flag, a length of four bytes, and the
+/// message's bytes (https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md,
+/// Length-Prefixed-Message).
 package struct MessageReader {
-    /// Largest message taken, in bytes; nil is no limit.
+    /// The maximum size of a message in bytes; nil for no limit.
     package let limit: Int?
-    /// Which messages may be compressed, and how.
+    /// The compression that messages may have.
     package var encoding = MessageEncoding.identity
     private var prefix: [UInt8] = []
     private var message: [UInt8] = []
@@ -13,15 +14,19 @@ package struct MessageReader {
 
     package init(limit: Int?) { self.limit = limit }
 
-    /// Whether the last message ended with the last byte.
+    /// Whether all bytes so far make complete messages.
     package var isBetweenMessages: Bool { prefix.isEmpty && missing == nil }
 
-    /// Bytes of a message that is not whole yet.
+    /// The number of bytes of a message that is not complete yet.
     package var unfinished: Int { message.count }
 
-    /// Takes bytes in, and calls `body` with each message that is whole now; where it may be
-    /// compressed with its flag in front, for `MessageEncoding.decoded`.
-    /// - Throws: `resourceExhausted` for a message over the limit, `internal` for a wrong flag. Nothing can be read after that.
+    /// Adds bytes, and calls `body` with each message that is now complete.
+    ///
+    /// If messages may be compressed, the flag precedes each message, for
+    /// `MessageEncoding.decoded`.
+    ///
+    /// - Throws: `resourceExhausted` for a message over the limit, `internal` for an illegal flag.
+    ///   Nothing can be read after that.
     package mutating func append(
         _ bytes: UnsafeBufferPointer<UInt8>, _ body: ([UInt8]) -> Void
     ) throws(GRPCStatus) {
@@ -60,12 +65,12 @@ package struct MessageReader {
         let flag = prefix[0]
         prefix = []
         missing = size
-        // What is announced need not come.
+        // The announced bytes may never arrive.
         message.reserveCapacity(min(size, 64 << 10))
         if encoding != .identity { message.append(flag) }
     }
 
-    /// What goes ahead of a message.
+    /// Returns the bytes that precede a message.
     package static func prefix(of message: [UInt8]) -> [UInt8] {
         let size = UInt32(clamping: message.count)
         return [0] + (0..<4).map { UInt8(truncatingIfNeeded: size >> (24 - 8 * $0)) }

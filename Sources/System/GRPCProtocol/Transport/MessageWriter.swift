@@ -1,5 +1,5 @@
-/// A message on its way out, with its prefix (https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md,
-/// Length-Prefixed-Message).
+/// A message being sent, with its prefix
+/// (https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md, Length-Prefixed-Message).
 package struct MessageWriter {
     private let prefix: [UInt8]
     private let message: [UInt8]
@@ -12,8 +12,9 @@ package struct MessageWriter {
 
     package var isAtEnd: Bool { sent == prefix.count + message.count }
 
-    /// Copies the next bytes.
-    /// - Returns: how many.
+    /// Copies the next bytes to the buffer.
+    ///
+    /// - Returns: The number of bytes.
     package mutating func copy(to buffer: UnsafeMutableBufferPointer<UInt8>) -> Int {
         var count = 0
         while count < buffer.count, sent < prefix.count {

@@ -1,32 +1,32 @@
 import COpenSSL
 import Glibc
 
-/// How a connection reads and writes its socket.
+/// The reading and writing of a connection's socket, in plain text or with TLS.
 package final class SocketStream {
     package enum Outcome {
         case bytes(Int)
-        /// Nothing goes until the socket is ready again.
+        /// Nothing can be transferred until the socket is ready again.
         case later
-        /// The peer is gone, or is not understood.
+        /// The peer is gone, or violates the protocol.
         case ended
     }
 
     private let descriptor: Int32
     package let session: OpaquePointer?
 
-    /// Creates the stream of a socket, in the clear or with a session of TLS that has not begun.
+    /// Creates the stream of a socket, in plain text or with a TLS session that has not started.
     ///
-    /// The session is taken over and freed with the stream; the descriptor is not.
+    /// The stream takes over the session and frees it, but not the descriptor.
     package init(_ descriptor: Int32, session: OpaquePointer?) {
         self.descriptor = descriptor
         self.session = session
         if let session { ferry_tls_use_socket(session, Self.sockets, descriptor) }
     }
 
-    /// Sockets as OpenSSL is to use them.
+    /// The socket functions that OpenSSL uses.
     private nonisolated(unsafe) static let sockets = ferry_tls_sockets()
 
-    /// Goes on with the handshake of TLS; its outcome is 0 bytes once it is complete.
+    /// Continues the TLS handshake. The outcome is 0 bytes once the handshake is complete.
     package func shakeHands() -> Outcome {
         guard let session else { return .bytes(0) }
         ERR_clear_error()
@@ -52,12 +52,12 @@ package final class SocketStream {
         return outcome(session, count)
     }
 
-    /// Writes to a socket in the clear.
+    /// Writes to a socket without TLS.
     package static func send(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Outcome {
         outcome(Glibc.send(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL)))
     }
 
-    /// Whether TLS goes on when the socket can be written to.
+    /// Whether TLS continues when the socket becomes writable.
     package var wantsToWrite: Bool { session.map { SSL_want($0) == SSL_WRITING } ?? false }
 
     private static func outcome(_ count: Int) -> Outcome {

@@ -4,10 +4,10 @@ import SystemIO
 
 /// The other end of a connection, or the client of a call.
 struct GRPCPeer: Sendable, Hashable {
-    /// nil where the system does not tell it.
+    /// The address and port, or nil if the system does not report them.
     let client: TrustedProxies.Client?
 
-    /// As the transport writes it: `ipv4:127.0.0.1:50123`, `ipv6:[::1]:50123`.
+    /// The address in gRPC's form: `ipv4:127.0.0.1:50123`, `ipv6:[::1]:50123`.
     var description: String {
         guard let client else { return "unknown" }
         return "\(client.address.isIPv4 ? "ipv4" : "ipv6"):\(client.address.description(withPort: client.port ?? 0))"

@@ -2,16 +2,16 @@ import CNGHTTP2
 import Glibc
 import SystemIO
 
-/// A socket that a server listens on; it has one for each address of its host.
+/// A listening socket. A server has one for each address of its host.
 ///
-/// `@unchecked Sendable`: everything is called on the loop's thread.
+/// `@unchecked Sendable`: all methods are called on the loop's thread.
 final class Listener: NetworkSource, @unchecked Sendable {
     let descriptor: Int32
     private let loop: NetworkLoop
     private let accept: @Sendable (_ descriptor: Int32, _ peer: GRPCPeer) -> Void
     private var isPaused = false
 
-    /// How long to wait for a free descriptor where none was left.
+    /// The pause after which `accept` is tried again when no descriptor was free.
     private static let pause = Duration.milliseconds(200)
 
     init(
@@ -46,7 +46,8 @@ final class Listener: NetworkSource, @unchecked Sendable {
             case EINTR, ECONNABORTED: continue
             case EAGAIN: return
             default:
-                // Whoever waits keeps waiting, until descriptors or memory are there again.
+                // Clients keep waiting in the backlog until descriptors or memory are available
+                // again.
                 isPaused = loop.watch(self, forReads: false)
                 return loop.check(at: .now + Self.pause)
             }
@@ -59,7 +60,7 @@ final class Listener: NetworkSource, @unchecked Sendable {
         if isPaused, loop.watch(self) { isPaused = false }
     }
 
-    /// Binds and listens on all addresses of the host, all on the same port.
+    /// Binds all addresses of the host to the same port, and listens on them.
     static func bind(host: String, port: Int) throws(GRPCServerError) -> (descriptors: [Int32], port: Int) {
         let address = host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
         guard (0...65_535).contains(port) else {
@@ -85,7 +86,7 @@ final class Listener: NetworkSource, @unchecked Sendable {
             case .success((let descriptor, let port)):
                 descriptors.append(descriptor)
                 chosen = port
-            // A machine may have IPv6 names without IPv6.
+            // A machine without IPv6 may still have IPv6 addresses for its names.
             case .failure(let error): if failure == nil || error.errno == EADDRINUSE { failure = error.errno }
             }
         }
@@ -108,7 +109,7 @@ final class Listener: NetworkSource, @unchecked Sendable {
         var name = sockaddr_storage()
         var length = info.ai_addrlen
         memcpy(&name, info.ai_addr, Int(length))
-        // The port's place is the same for both families.
+        // The port is at the same offset in the addresses of both families.
         let isBound = withUnsafeMutablePointer(to: &name) { name in
             name.withMemoryRebound(to: sockaddr_in.self, capacity: 1) {
                 $0.pointee.sin_port = in_port_t(port).bigEndian

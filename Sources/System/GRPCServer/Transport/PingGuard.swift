@@ -1,4 +1,5 @@
-/// Counts pings that come too often; answers to data, which clients measure the line with, do not count.
+/// A counter of pings that come too often. Pings that may answer data, with which clients measure
+/// the network, do not count.
 struct PingGuard {
     let interval: Duration
     private var last: ContinuousClock.Instant?
@@ -8,13 +9,13 @@ struct PingGuard {
 
     init(interval: Duration) { self.interval = interval }
 
-    /// Something was sent that a client may answer with a ping.
+    /// Resets the count, because something was sent that a client may answer with a ping.
     mutating func forgive() {
         last = nil
         strikes = 0
     }
 
-    /// Whether the client is to be tolerated further.
+    /// Whether the client may stay connected after a ping at this time.
     mutating func isTolerated(at now: ContinuousClock.Instant) -> Bool {
         defer { last = now }
         guard let last, now - last < interval else { return true }

@@ -1,27 +1,30 @@
 import GRPCProtocol
 
-/// What the header fields of a request say (https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md, Requests).
+/// The header fields of a request (https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md,
+/// Requests).
 struct RequestHead {
     private(set) var path = ""
     private(set) var metadata = GRPCMetadata()
-    /// What the client allows the call; nil if it waits for ever.
+    /// The client's time limit for the call; nil for none.
     private(set) var timeout: Duration?
-    /// How the client compresses its messages, if it does.
+    /// The compression of the client's messages.
     private(set) var encoding = MessageEncoding.identity
     private(set) var problem: Problem?
     private var isPost = false
     private var isGRPC = false
-    /// The sum of names and values, and of 32 bytes for each field (RFC 9113, 6.5.2).
+    /// The sum of the names, the values, and 32 bytes for each field (RFC 9113 section 6.5.2).
     private(set) var size = 0
     private let limit: Int
 
     enum Problem {
-        /// Not a gRPC call: the status of HTTP to answer.
+        /// The request is not a gRPC call; the HTTP status to answer.
         case http(Int)
         case call(GRPCStatus)
     }
 
-    /// - Parameter limit: the largest `size`.
+    /// Creates an empty head.
+    ///
+    /// - Parameter limit: The maximum `size`.
     init(limit: Int) { self.limit = limit }
 
     mutating func add(_ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>) {
@@ -55,14 +58,14 @@ struct RequestHead {
         }
     }
 
-    /// To be called after the last field. What was wrong before stands: of headers that are too
-    /// large the rest was not read.
+    /// Checks the head after its last field. An earlier problem is kept, because headers that are
+    /// too large were not read to their end.
     mutating func end() {
         guard case nil = problem else { return }
         if !isPost { problem = .http(405) } else if !isGRPC { problem = .http(415) }
     }
 
-    /// Up to eight digits and a unit.
+    /// Returns the duration of up to eight digits and a unit.
     private static func duration(_ text: UnsafeBufferPointer<UInt8>) -> Duration? {
         guard let unit = text.last, (2...9).contains(text.count) else { return nil }
         var number: Int64 = 0

@@ -1,8 +1,9 @@
 import GRPCProtocol
 
-/// The header fields of an answer (https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md, Responses).
+/// The header fields of a response (https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md,
+/// Responses).
 extension HeaderFields {
-    /// Ahead of the messages.
+    /// Returns the headers, which precede the messages.
     static func headers(_ metadata: GRPCMetadata) -> HeaderFields {
         var fields = HeaderFields()
         fields.add(":status", "200")
@@ -12,8 +13,9 @@ extension HeaderFields {
         return fields
     }
 
-    /// After the messages.
-    /// - Parameter alone: with the headers in the same frame, where there are no messages.
+    /// Returns the trailers, which follow the messages.
+    ///
+    /// - Parameter headers: The headers to send in the same frame, if there are no messages.
     static func trailers(
         _ status: GRPCStatus, _ metadata: GRPCMetadata, alone headers: GRPCMetadata? = nil
     ) -> HeaderFields {
@@ -24,14 +26,15 @@ extension HeaderFields {
         return fields
     }
 
-    /// The answer to what is no gRPC call.
+    /// Returns the response to a request that is not a gRPC call.
     static func refusal(_ status: Int) -> HeaderFields {
         var fields = HeaderFields()
         fields.add(":status", String(status))
         return fields
     }
 
-    /// Percent-encoded but for printable ASCII. Spaces at the ends are encoded, too, as HTTP would lose them.
+    /// Returns a message with all bytes escaped except printable ASCII. Spaces at the ends are
+    /// escaped too, because HTTP would drop them.
     private static func escaped(_ message: String) -> [UInt8] {
         let text = Array(message.utf8)
         let digits = Array("0123456789ABCDEF".utf8)

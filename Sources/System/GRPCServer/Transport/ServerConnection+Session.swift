@@ -76,7 +76,7 @@ extension ServerConnection: HTTP2Endpoint {
         call.run(method)
     }
 
-    /// What a call costs without its header and its messages, roughly.
+    /// The approximate memory of a call in bytes without its headers and its messages.
     private static let callSize = 4 << 10
 
     private func usage(of account: String?, _ client: GRPCPeer) -> CallerUsage {
@@ -88,7 +88,8 @@ extension ServerConnection: HTTP2Endpoint {
         return found
     }
 
-    /// Counts the connection for the account of its first call, unless it is a proxy's.
+    /// Counts the connection for the account of its first call, unless the connection is a trusted
+    /// proxy's.
     private func count(_ usage: CallerUsage) throws(GRPCStatus) {
         guard account == nil, usage.hasAccount else { return }
         if let client = peer.client, settings.configuration.trustedProxies.contains(client.address) { return }
@@ -132,7 +133,7 @@ extension ServerConnection: HTTP2Endpoint {
         forgetUnfinished(of: stream)
     }
 
-    /// So many messages of the largest size may be under way on a connection at once.
+    /// The number of messages of the maximum size that a connection may have in progress at once.
     private static let unfinishedMessages = 4
 
     private func forgetUnfinished(of stream: ServerStream) {
@@ -150,7 +151,7 @@ extension ServerConnection: HTTP2Endpoint {
         }
     }
 
-    /// The call's reader has made room.
+    /// Lets the client send more, after the call's reader has made room.
     func resumeReceiving(_ id: Int32) {
         guard let session, let stream = streams[id], stream.withheld > 0 else { return }
         nghttp2_session_consume(session, id, stream.withheld)
@@ -160,7 +161,7 @@ extension ServerConnection: HTTP2Endpoint {
 
     // MARK: Sending
 
-    /// Takes over a batch of a call; asks the call for the next when it has gone.
+    /// Takes a batch of a call. When it has been sent, the call is asked for the next one.
     func start(_ batch: Outgoing, on id: Int32, of call: ServerCallCore) {
         guard session != nil, let stream = streams[id], !stream.isDead else { return call.sent(succeeded: false) }
         sendSoon()
@@ -197,7 +198,7 @@ extension ServerConnection: HTTP2Endpoint {
         }
     }
 
-    /// Gives nghttp2 the next bytes of a stream's messages.
+    /// Fills nghttp2's buffer with the next bytes of a stream's messages.
     private func fill(
         _ buffer: UnsafeMutableBufferPointer<UInt8>, _ flags: inout UInt32, of stream: ServerStream
     ) -> Int {
@@ -215,7 +216,7 @@ extension ServerConnection: HTTP2Endpoint {
         return Int(NGHTTP2_ERR_DEFERRED.rawValue)
     }
 
-    /// The batch's message has gone: now its end, or the next batch.
+    /// Sends the end of a batch after its message, or asks for the next batch.
     private func finishBatch(of stream: ServerStream) {
         let batch = stream.batch
         stream.batch = nil
@@ -235,7 +236,7 @@ extension ServerConnection: HTTP2Endpoint {
         if code != 0 { reset(stream) }
     }
 
-    /// Ends a call with a status of the transport's own.
+    /// Ends a call with a status from the transport.
     private func refuse(_ stream: ServerStream, _ status: GRPCStatus) {
         guard !stream.isDead else { return }
         guard !stream.hasHeaders else { return reset(stream) }
@@ -243,8 +244,10 @@ extension ServerConnection: HTTP2Endpoint {
         kill(stream)
     }
 
-    /// Ends a call that has not begun, after headers of its own if it is one of a stream: clients take a status without
-    /// headers for a refusal of the transport, and try such calls again.
+    /// Ends a call that has not started.
+    ///
+    /// A streaming call gets headers first, because clients take a status without headers for a
+    /// refusal by the transport and retry the call.
     private func refuse(_ stream: ServerStream, _ status: GRPCStatus, of method: GRPCMethod?) {
         guard case .streaming? = method else { return refuse(stream, status) }
         submit(.headers([:]), isLast: false, on: stream)
@@ -261,7 +264,8 @@ extension ServerConnection: HTTP2Endpoint {
                 let stream = streams[frame.hd.stream_id]
             else { return }
             stream.isSendingEnded = true
-            // What the client still wants to say nobody reads: RFC 9113, 8.1.
+            // The server reads no more of the request, so stop the client from sending the rest
+            // (RFC 9113 section 8.1).
             guard !stream.isReceivingEnded, let session else { return }
             nghttp2_submit_rst_stream(
                 session, UInt8(NGHTTP2_FLAG_NONE.rawValue), stream.id, NGHTTP2_NO_ERROR.rawValue)

@@ -4,7 +4,7 @@ import Glibc
 import Synchronization
 import SystemIO
 
-/// One client's connection: its socket, and the HTTP/2 that nghttp2 speaks on it.
+/// A client's connection: a socket, and the nghttp2 session that speaks HTTP/2 on it.
 ///
 /// `@unchecked Sendable`: everything is called on the loop's thread, except where it says so.
 final class ServerConnection: NetworkSource, CallTransport, @unchecked Sendable {
@@ -18,11 +18,11 @@ final class ServerConnection: NetworkSource, CallTransport, @unchecked Sendable 
     private(set) var session: OpaquePointer?
     var streams: [Int32: ServerStream] = [:]
     var pings: PingGuard
-    /// Bytes of messages that are not whole yet, of all streams.
+    /// The bytes of incomplete messages of all streams.
     var unfinished = 0
-    /// Bytes of answers that the client has not read, of all streams.
+    /// The bytes of answers of all streams that the client has not read.
     let unread = ByteCount()
-    /// The caller of the last call, whose calls seldom come alone.
+    /// The usage of the last call's caller, because consecutive calls usually have the same caller.
     var usage: CallerUsage?
     /// The account that the connection counts for.
     var account: CallerUsage?
@@ -37,23 +37,24 @@ final class ServerConnection: NetworkSource, CallTransport, @unchecked Sendable 
     private let opened = ContinuousClock.now
     private var heard = ContinuousClock.now
     private var pinged: ContinuousClock.Instant?
-    /// Since when the client is told that the server takes no more calls.
+    /// The time since which the client has been notified that the server stops.
     private var leaving: ContinuousClock.Instant?
     private var isCancelled = false
-    /// The client has spoken HTTP/2.
+    /// Whether the client has sent its first HTTP/2 frame.
     var isGreeted = false
 
     private static let greetingLimit = Duration.seconds(20)
-    /// How long a client may take to answer the notice that the server stops.
+    /// The time limit for the client's answer to the notice that the server stops.
     private static let noticeLimit = Duration.seconds(1)
     private static let readSize = 64 << 10
-    /// Then what has come is worked on, and other connections have their turn; the loop tells at
-    /// once that more is there. A read takes all that TLS has decrypted.
+    /// The number of reads after which the received bytes are processed and other connections get
+    /// their turn. The loop reports remaining bytes at once. A read takes everything that TLS has
+    /// decrypted.
     private static let readsInARow = 4
-    /// What waits in the process before the socket takes it.
+    /// The number of bytes that may wait for the socket.
     private static let outputLimit = 256 << 10
 
-    /// Takes over the descriptor.
+    /// Creates a connection that owns the descriptor.
     init(_ descriptor: Int32, id: Int, peer: GRPCPeer, server: ServerCore, loop: NetworkLoop) {
         self.descriptor = descriptor
         self.id = id
@@ -90,7 +91,8 @@ final class ServerConnection: NetworkSource, CallTransport, @unchecked Sendable 
                 session, UInt8(NGHTTP2_FLAG_NONE.rawValue), 0, Self.connectionWindow) == 0
     }
 
-    /// What a client may send ahead on one call, and on all calls of a connection.
+    /// The flow-control windows in bytes: what a client may send ahead on one call, and on all
+    /// calls of a connection.
     private static let streamWindow: Int32 = 256 << 10
     private static let connectionWindow: Int32 = 4 << 20
 
@@ -108,7 +110,7 @@ final class ServerConnection: NetworkSource, CallTransport, @unchecked Sendable 
 
     var isSignedIn: Bool { signedIn.load(ordering: .relaxed) }
 
-    /// A call was authorized: the client may make as many as it likes.
+    /// Raises the limit of open calls after a call was authorized.
     func signIn() {
         guard !isSignedIn, let session else { return }
         signedIn.store(true, ordering: .relaxed)
@@ -122,13 +124,14 @@ final class ServerConnection: NetworkSource, CallTransport, @unchecked Sendable 
 
     func countStreams() { openStreams.store(streams.count, ordering: .relaxed) }
 
-    /// What the connection is used for, and since when; on any thread.
+    /// The use of the connection, and the time since which it has been open. Safe on any thread.
     var use: (ConnectionLimiter<Int>.Use, ContinuousClock.Instant) {
         guard isSignedIn else { return (.unproven, opened) }
         return (openStreams.load(ordering: .relaxed) == 0 ? .idle : .busy, opened)
     }
 
-    /// Closes for another connection, or because of abuse; the client is told, if it reads.
+    /// Closes the connection to make room for another one, or because of abuse. A client that reads
+    /// gets the reason.
     func giveUp() {
         guard !isClosed, let session else { return }
         nghttp2_session_terminate_session(session, NGHTTP2_ENHANCE_YOUR_CALM.rawValue)
@@ -162,7 +165,7 @@ final class ServerConnection: NetworkSource, CallTransport, @unchecked Sendable 
         }
     }
 
-    /// Lets what nghttp2 has to send go out with all else that this turn of the loop brings.
+    /// Schedules nghttp2's output to be sent together with the rest of this iteration of the loop.
     func sendSoon() {
         guard !isSending else { return }
         isSending = true
@@ -191,7 +194,8 @@ final class ServerConnection: NetworkSource, CallTransport, @unchecked Sendable 
                 output.removeAll(keepingCapacity: output.capacity <= 2 * Self.outputLimit)
                 sent = 0
             } else if sent >= Self.outputLimit {
-                // While a client reads as slowly as the server answers, the end is never met.
+                // If the client reads as slowly as the server answers, the buffer never becomes
+                // empty.
                 output.removeFirst(sent)
                 sent = 0
             }
@@ -206,7 +210,7 @@ final class ServerConnection: NetworkSource, CallTransport, @unchecked Sendable 
         if !loop.watch(self, forWrites: isWanted) { close() }
     }
 
-    /// Ends all calls. Never called from inside nghttp2.
+    /// Closes the connection and ends all calls. Must not be called from inside nghttp2.
     func close() {
         guard !isClosed else { return }
         isClosed = true
@@ -230,7 +234,7 @@ final class ServerConnection: NetworkSource, CallTransport, @unchecked Sendable 
         guard !isClosed, let session else { return }
         let keepalive = settings.configuration.keepalive
         if let leaving, now - leaving >= Self.noticeLimit {
-            // A client that reads nothing holds nobody up.
+            // A client that reads nothing must not delay the shutdown.
             if isCancelled { return close() }
             answered()
         }
@@ -251,9 +255,10 @@ final class ServerConnection: NetworkSource, CallTransport, @unchecked Sendable 
 
     // MARK: The end
 
-    /// Takes no more calls, and closes once those under way have ended: calls that were on their
-    /// way to the server when its notice was on its way to the client are taken, too. RFC 9113,
-    /// 6.8.
+    /// Stops accepting calls, and closes the connection once the calls in progress have ended.
+    ///
+    /// Calls that were in flight when the server's notice was sent are accepted (RFC 9113 section
+    /// 6.8).
     func shutDown() {
         guard leaving == nil, let session else { return }
         leaving = .now
@@ -263,14 +268,15 @@ final class ServerConnection: NetworkSource, CallTransport, @unchecked Sendable 
         sendSoon()
     }
 
-    /// The client has answered a ping: it has read the notice, if there was one.
+    /// Handles the answer to a ping. If the server is stopping, the client has now read the notice.
     func answered() {
         guard leaving != nil, let session else { return }
         let last = nghttp2_session_get_last_proc_stream_id(session)
         nghttp2_submit_goaway(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), last, NGHTTP2_NO_ERROR.rawValue, nil, 0)
     }
 
-    /// To be called after `shutDown`: closes soon, whatever the client does.
+    /// Cancels all calls, and closes the connection soon, whatever the client does. Call after
+    /// `shutDown`.
     func cancelAllCalls() {
         isCancelled = true
         loop.check(at: .now + Self.noticeLimit)
@@ -286,7 +292,7 @@ final class ServerConnection: NetworkSource, CallTransport, @unchecked Sendable 
         kill(stream)
     }
 
-    /// Lets a call's handler know that nothing more can be sent or received.
+    /// Ends a call, and notifies its handler that nothing more can be sent or received.
     func kill(_ stream: ServerStream) {
         stream.isDead = true
         stream.batch = nil

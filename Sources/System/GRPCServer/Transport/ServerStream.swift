@@ -2,34 +2,35 @@ import CNGHTTP2
 import GRPCProtocol
 import SystemIO
 
-/// One call as its connection sees it. Confined to the connection's loop.
+/// The state that a connection keeps for a call. Confined to the connection's loop.
 final class ServerStream {
-    /// Whether nghttp2 has been given something that asks this stream for its bytes.
+    /// The state of nghttp2's data source for the stream.
     enum Source {
         case none
         case asked
-        /// It is asked again after `nghttp2_session_resume_data`.
+        /// nghttp2 asks again only after `nghttp2_session_resume_data`.
         case waiting
     }
 
     let id: Int32
     var head: RequestHead
     var reader: MessageReader
-    /// nil until the headers are whole, and where they made no call.
+    /// The call, or nil until the headers are complete or if they are not those of a call.
     var call: ServerCallCore?
-    /// Bytes that the client may not replace by others yet, because messages wait to be read.
+    /// The number of received bytes whose window is not returned to the client yet, because
+    /// messages wait to be read.
     var withheld = 0
     var isReceivingEnded = false
-    /// What goes out at present, and how much of it has gone.
+    /// The batch that is being sent; `sent` counts the bytes of its message that nghttp2 has taken.
     var batch: Outgoing?
     var sent = 0
     var source = Source.none
     var hasHeaders = false
-    /// Its trailers have been given to nghttp2.
+    /// Whether nghttp2 has the trailers.
     var isEnding = false
-    /// Its last frame has gone out.
+    /// Whether the last frame was sent.
     var isSendingEnded = false
-    /// Nothing more of the call is sent: it was cancelled.
+    /// Whether the call was cancelled, so that nothing more is sent.
     var isDead = false
 
     init(_ id: Int32, metadataLimit: Int, messageLimit: Int?) {
@@ -38,8 +39,9 @@ final class ServerStream {
         reader = MessageReader(limit: messageLimit)
     }
 
-    /// Copies the next bytes of the present message.
-    /// - Returns: how many.
+    /// Copies the next bytes of the current message.
+    ///
+    /// - Returns: The number of bytes.
     func copy(to buffer: UnsafeMutableBufferPointer<UInt8>) -> Int {
         guard let message = batch?.message else { return 0 }
         let prefix = MessageReader.prefix(of: message)
@@ -60,7 +62,7 @@ final class ServerStream {
         return count + part
     }
 
-    /// Whether the present batch's message has gone.
+    /// Whether all of the current batch's message was sent.
     var isMessageSent: Bool {
         guard let message = batch?.message else { return true }
         return sent == message.count + 5

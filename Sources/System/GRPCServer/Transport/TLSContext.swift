@@ -20,7 +20,7 @@ final class TLSContext: @unchecked Sendable {
         self.context = context
     }
 
-    /// A new connection's session, which its `SocketStream` frees.
+    /// Returns a session for a new connection, which its `SocketStream` frees.
     func session() -> OpaquePointer? {
         let session = SSL_new(context)
         SSL_set_accept_state(session)
