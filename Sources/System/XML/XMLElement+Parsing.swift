@@ -4,7 +4,7 @@ extension XMLElement {
     /// Reads a document in UTF-8, or in UTF-16 if it begins with a byte-order mark.
     ///
     /// A document type is refused as soon as it begins, so a document can define no entities, and
-    /// nothing outside it is ever read. What the XML declaration says of the encoding is ignored.
+    /// nothing outside it is ever read. The encoding that the XML declaration names is ignored.
     package init(parsing bytes: [UInt8], limits: XMLLimits = XMLLimits()) throws(XMLError) {
         guard bytes.count <= limits.bytes else {
             throw XMLError(.overLimit, "the document is longer than \(limits.bytes) bytes")
@@ -20,14 +20,14 @@ extension XMLElement {
 private final class XMLTreeBuilder {
     private let parser: XML_Parser
     private let limits: XMLLimits
-    /// The open elements, the root first. The first one is no element: it holds the root when that
-    /// is closed.
+    /// The open elements, the root first. The first entry is a placeholder that receives the root
+    /// element when it is closed.
     private var open: [XMLElement] = [XMLElement(name: "")]
-    /// The UTF-8 text of the innermost open element since its last child. A parser reports text in
-    /// pieces.
+    /// The UTF-8 text of the innermost open element since its last child. The parser reports text
+    /// in pieces.
     private var pending: [UInt8] = []
     private var elements = 0
-    /// What made a handler stop the parser.
+    /// The error for which a handler stopped the parser.
     private var refusal: XMLError?
 
     init(_ parser: XML_Parser, _ limits: XMLLimits) {

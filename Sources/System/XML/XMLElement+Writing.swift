@@ -37,8 +37,8 @@ extension XMLElement {
             case "<": output += "&lt;"
             case ">": output += "&gt;"
             case "\"": output += "&quot;"
-            // A reader turns a line break of Windows into one of Unix, and white space of
-            // attributes into spaces.
+            // A reader would turn a carriage return into a line feed, and white space in attributes
+            // into spaces.
             case "\r": output += "&#13;"
             case "\n" where isAttribute: output += "&#10;"
             case "\t" where isAttribute: output += "&#9;"

@@ -1,8 +1,8 @@
 /// An element of an XML document: a name, and text or child elements.
 ///
 /// `init(parsing:limits:)` reads a document into a tree of elements, and `document(namespace:)`
-/// writes one. What is read has names without namespace prefixes and no attributes; comments and
-/// processing instructions are skipped.
+/// writes one. Elements that were read have names without namespace prefixes and no attributes;
+/// comments and processing instructions are skipped.
 package struct XMLElement: Hashable, Sendable {
     /// The name, without a prefix if it was read.
     package let name: String

@@ -12,7 +12,7 @@ package struct XMLError: Error, Hashable, CustomStringConvertible {
     }
 
     package let code: Code
-    /// What is wrong, without its place. The text holds no content of the document.
+    /// The problem, without its location and without any content of the document.
     package let message: String
     /// The line, counted from 1.
     package let line: Int

@@ -1,10 +1,11 @@
 /// Bounds on what an XML document may hold.
 package struct XMLLimits: Sendable {
-    /// The document's bytes.
+    /// The maximum size of the document in bytes.
     package var bytes: Int
-    /// The levels of elements inside one another, the root included.
+    /// The maximum nesting depth of elements, including the root.
     package var depth: Int
-    /// The elements in total. The longest document that S3 takes lists 10,000 parts of an upload.
+    /// The maximum number of elements. The longest document that S3 accepts lists the 10,000 parts
+    /// of an upload.
     package var elements: Int
 
     package init(bytes: Int = 16 << 20, depth: Int = 16, elements: Int = 100_000) {
