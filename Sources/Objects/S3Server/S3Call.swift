@@ -18,7 +18,7 @@ struct S3Call: Sendable {
     /// Returns the value of a parameter of the query; nil if it is absent.
     func parameter(_ name: String) -> String? { request.target[query: name] }
 
-    /// Returns an integer parameter, at most the end of the range; `otherwise` if it is absent.
+    /// Returns an integer parameter, limited to the end of the range; `otherwise` if it is absent.
     func integer(_ name: String, in range: ClosedRange<Int>, otherwise: Int) throws -> Int {
         guard let text = parameter(name), !text.isEmpty else { return otherwise }
         guard let number = Int(text), number >= range.lowerBound else {
@@ -27,8 +27,8 @@ struct S3Call: Sendable {
         return min(number, range.upperBound)
     }
 
-    /// Throws `AccessDenied` unless an administrator calls: only they create, list and delete
-    /// buckets.
+    /// Throws `AccessDenied` unless the caller is an administrator. Only administrators create,
+    /// list and delete buckets.
     func requireAdministrator() throws {
         guard credential.isAdministrator else { throw S3Error.accessDenied }
     }
@@ -50,7 +50,7 @@ struct S3Call: Sendable {
         else { throw S3Error("InvalidBucketName", "The specified bucket is not valid.", 400) }
     }
 
-    /// Throws for a version other than `null`, the one version that each object has here.
+    /// Throws for a version other than `null`, the only version of each object.
     func checkVersion() throws(S3Error) { try Self.check(version: parameter("versionId")) }
 
     static func check(version: String?) throws(S3Error) {
@@ -60,7 +60,7 @@ struct S3Call: Sendable {
 }
 
 extension HTTPResponse {
-    /// An answer with a document in the namespace of S3.
+    /// Creates a response with a document in the namespace of S3.
     static func xml(_ element: XMLElement, headers: HTTPHeaders = [:]) -> HTTPResponse {
         var headers = headers
         headers["Content-Type"] = "application/xml"

@@ -13,7 +13,7 @@ extension S3Context {
             "The account may make \(quotas.requestsPerSecond(of: user)) requests a second. Reduce your rate.", 503)
     }
 
-    /// Refuses a large body that does not fit, before it arrives.
+    /// Refuses a large body that exceeds the quota before it is sent.
     func requireRoom(_ call: S3Call) throws {
         guard let owner = ObjectUsage.owner(of: call.key), let length = call.request.body.length.map(Int64.init) else {
             return
@@ -31,8 +31,7 @@ extension S3Context {
         return try store.index.readHere { try $0.object(call.bucket, call.key)?.size ?? 0 }
     }
 
-    /// Refuses a change, inside its transaction, after which the owner of a key keeps more than
-    /// allowed.
+    /// Refuses a change, inside its transaction, after which the owner of a key exceeds its quota.
     ///
     /// - Parameter growth: The bytes that the change added; 0 also for an object without any.
     func checkQuota(of key: String, growth: Int64, in database: SQLiteDatabase) throws {

@@ -2,7 +2,7 @@ import BucketStore
 import HTTPMessages
 import SystemIO
 
-/// The parts that all resources share: the store, the accounts, the clock, and the reading of
+/// The parts that all resources share: the store, the accounts, the clock, and the reader of
 /// bodies.
 struct S3Context: Sendable {
     let store: DirectoryBucketStore
@@ -10,7 +10,7 @@ struct S3Context: Sendable {
     let quotas: any ObjectQuotas
     /// The server's clock, in microseconds since 1970.
     let now: @Sendable () -> Int64
-    /// Receives the errors that clients only see as `InternalError`, and losses of objects.
+    /// Receives the errors that clients see as `InternalError` only, and reports of lost objects.
     let onError: @Sendable (any Error) -> Void
     let bodies: RequestBodies
 
@@ -32,8 +32,8 @@ struct S3Context: Sendable {
 
     /// Returns the record of an object.
     ///
-    /// - Parameter hidingMarked: Whether an object marked for deletion counts as absent: a client
-    ///   that asks whether an object is there means to rely on it.
+    /// - Parameter hidingMarked: Whether an object marked for deletion counts as absent. A client
+    ///   that asks whether an object exists intends to rely on it.
     /// - Throws: `NoSuchBucket` or `NoSuchKey`.
     func record(_ bucket: String, _ key: String, hidingMarked: Bool = false) throws -> ObjectRecord {
         let found = try store.index.readHere { database in
@@ -46,10 +46,10 @@ struct S3Context: Sendable {
         return record
     }
 
-    /// Makes durable bytes the object `record.key`, if the conditions and the quota hold; otherwise
+    /// Makes durable bytes the object `record.key` if the conditions and the quota hold; otherwise
     /// discards them.
     ///
-    /// - Parameter upload: The id of a multipart upload that ends with it.
+    /// - Parameter upload: The id of the multipart upload that this completes.
     func commit(
         _ record: ObjectRecord, in bucket: String, _ conditions: WriteConditions, completing upload: String? = nil
     ) async throws {
@@ -75,7 +75,7 @@ struct S3Context: Sendable {
         }
     }
 
-    /// Whether the caller may read an object: its own, or one that the policy allows.
+    /// Whether the caller may read an object: an object of its own, or one that the policy allows.
     func mayRead(_ key: String, in bucket: String, _ credential: S3Credential) async throws -> Bool {
         if credential.allows(key: key) { return true }
         guard let own = credential.prefix else { return false }
@@ -84,8 +84,8 @@ struct S3Context: Sendable {
 
     /// Reports an object whose bytes are lost, and returns the error for the client.
     ///
-    /// A second request would not find the bytes either: the object counts as absent, and a client
-    /// that has it may put it again.
+    /// The error is `NoSuchKey`, because repeating the request would not find the bytes either, and
+    /// a client that has the object may put it again.
     func lost(_ bucket: String, _ key: String, _ reason: String) -> S3Error {
         onError(LostObject(bucket: bucket, key: key, reason: reason))
         return S3Error("NoSuchKey", "The object's data is lost on this server. Put the object again.", 404)

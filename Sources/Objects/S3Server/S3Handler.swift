@@ -7,9 +7,9 @@ import SQLite
 import SystemIO
 import XML
 
-/// The S3 REST protocol over a bucket store: path-style addresses, Signature V4.
+/// The S3 REST protocol over a bucket store, with path-style addresses and Signature Version 4.
 ///
-/// Authenticates each request and passes it on to the resource that it names.
+/// The handler authenticates each request and passes it to the resource that it names.
 package struct S3Handler: Sendable {
     private let context: S3Context
     private let signatures: SignatureV4
@@ -24,8 +24,8 @@ package struct S3Handler: Sendable {
 
     /// - Parameters:
     ///   - now: The server's clock, in microseconds since 1970.
-    ///   - onError: Receives the errors that clients only see as `InternalError`, and losses of
-    ///     objects.
+    ///   - onError: Receives the errors that clients see as `InternalError` only, and reports of
+    ///     lost objects.
     package init(
         store: DirectoryBucketStore, credentials: any S3CredentialSource, policy: any ObjectAccessPolicy,
         quotas: any ObjectQuotas, now: @escaping @Sendable () -> Int64,
@@ -46,7 +46,7 @@ package struct S3Handler: Sendable {
     /// Reports an error of the server to its log.
     package func report(_ error: any Error) { context.onError(error) }
 
-    /// Answers every request; errors become Amazon's XML.
+    /// Returns the response to a request. Errors become Amazon's XML.
     package func respond(to request: HTTPServerRequest) async -> HTTPResponse {
         let id = SystemRandom.hex(8)
         var response: HTTPResponse
@@ -75,7 +75,7 @@ package struct S3Handler: Sendable {
         return response
     }
 
-    /// The same text each time, so that the log has it once.
+    /// A full disk. The text is the same each time, so that the log reports it once.
     private struct FullDisk: Error, CustomStringConvertible {
         let description = "The disk is full. Make room; clients try again automatically."
     }
@@ -116,7 +116,7 @@ package struct S3Handler: Sendable {
         return try await answerObject(call)
     }
 
-    /// Returns the bucket and the key that a request names; empty if it names none.
+    /// Returns the bucket and the key that a request names, each empty if it names none.
     private static func place(_ request: HTTPServerRequest) -> (bucket: String, key: String) {
         let path = request.target.path.dropFirst()
         let slash = path.firstIndex(of: "/")

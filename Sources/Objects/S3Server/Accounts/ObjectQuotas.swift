@@ -3,9 +3,9 @@ package protocol ObjectQuotas: Sendable {
     /// Counts a request of an account. Returns false if the account makes too many.
     func admit(_ account: String) -> Bool
 
-    /// Returns the most requests a second of an account.
+    /// Returns the maximum number of requests per second of an account.
     func requestsPerSecond(of account: String) -> Int64
 
-    /// Returns the most bytes of objects that an account may keep.
+    /// Returns the maximum number of bytes of objects that an account may keep.
     func objectBytes(of account: String) -> Int64
 }

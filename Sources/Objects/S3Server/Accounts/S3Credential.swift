@@ -1,10 +1,11 @@
 /// A secret that signs requests, and the keys that it may use.
 package struct S3Credential: Sendable {
     let secretKey: String
-    /// The beginning of the keys that it may use; nil for an administrator, who may use every
-    /// bucket and key.
+    /// The prefix of the keys that it may use; nil for an administrator, who may use every bucket
+    /// and key.
     let prefix: String?
-    /// What the account's unfinished multipart uploads may hold. Administrators have no limit.
+    /// The limits of the account's unfinished multipart uploads. They do not apply to
+    /// administrators.
     let uploads: UploadLimits
 
     package init(secretKey: String, prefix: String?, uploads: UploadLimits = .lasting) {

@@ -3,7 +3,7 @@ import HTTPMessages
 import HTTPServer
 import XML
 
-/// The use of buckets by pages of other sites, for which browsers ask the server.
+/// The cross-origin rules of buckets, and the answers to browsers that ask for them.
 struct CORSResource: Sendable {
     let context: S3Context
 
@@ -41,8 +41,7 @@ struct CORSResource: Sendable {
 
     // MARK: Requests
 
-    /// Answers a browser that asks, before the request itself, whether it is allowed. Such requests
-    /// are not signed.
+    /// Returns the response to a preflight, the unsigned request by which a browser asks for permission.
     func preflight(_ request: HTTPServerRequest, bucket: String) throws -> HTTPResponse {
         guard let origin = request.headers["Origin"] else {
             throw S3Error("BadRequest", "Insufficient information. Origin request header needed.", 400)
@@ -65,7 +64,7 @@ struct CORSResource: Sendable {
         return HTTPResponse(headers: headers)
     }
 
-    /// Returns the fields that let the page of a request see the answer; none if it may not.
+    /// Returns the fields that let the page of a request read the answer; empty if it may not.
     func headers(for request: HTTPServerRequest, bucket: String) -> HTTPHeaders {
         guard request.method != .options, let origin = request.headers["Origin"],
             !bucket.isEmpty, let rules = try? self.rules(of: bucket),

@@ -1,6 +1,6 @@
 import XML
 
-/// The rules by which pages of other sites may use a bucket from a browser ("Using cross-origin
+/// The rules by which pages of other origins may use a bucket from a browser ("Using cross-origin
 /// resource sharing", Amazon S3 User Guide).
 struct CORSRules: Sendable {
     struct Rule: Sendable {
@@ -12,10 +12,10 @@ struct CORSRules: Sendable {
         var maxAge: Int?
     }
 
-    /// The rules in their order; the first that matches counts.
+    /// The rules in order. The first match is used.
     let rules: [Rule]
 
-    /// The most bytes of the document, as on S3.
+    /// The maximum size of the document in bytes, as on S3.
     static let documentLimit = 64 << 10
     private static let ruleLimit = 100
     private static let methods: Set<String> = ["GET", "PUT", "HEAD", "POST", "DELETE"]
@@ -61,7 +61,7 @@ struct CORSRules: Sendable {
             })
     }
 
-    /// Returns the rule for a request, and whether it allows pages of any site.
+    /// Returns the rule for a request, and whether it allows pages of any origin.
     ///
     /// - Parameter headers: The fields that a request announces in its preflight.
     func rule(origin: String, method: String, headers: [String] = []) -> (rule: Rule, isForAll: Bool)? {

@@ -1,15 +1,15 @@
 import ObjectStorage
 import Synchronization
 
-/// The memory for bodies that are held as a whole: XML documents and archives. One account can only
-/// take a part of it, so that it cannot keep others from theirs.
+/// A budget of memory for bodies that are held as a whole: XML documents and archives. One account
+/// can take only a part of it, so that it cannot starve others.
 final class BodyMemory: Sendable {
-    /// Memory that was taken; released with this value.
+    /// Memory that was taken. Releasing the share returns it.
     final class Share: Sendable {
         private let memory: BodyMemory
         private let account: String
         private let amount: Int
-        /// The share of the whole.
+        /// The part of the common budget.
         private let share: ByteBudget.Share
 
         fileprivate init(_ memory: BodyMemory, _ account: String, _ amount: Int, _ share: ByteBudget.Share) {
@@ -24,15 +24,18 @@ final class BodyMemory: Sendable {
     /// The bytes that each account has taken.
     private let taken = Mutex<[String: Int]>([:])
 
+    /// Creates a budget.
+    ///
     /// - Parameters:
-    ///   - limit: The most bytes of all accounts.
-    ///   - accountLimit: The most bytes of one account.
+    ///   - limit: The maximum number of bytes of all accounts.
+    ///   - accountLimit: The maximum number of bytes of one account.
     init(_ limit: Int, accountLimit: Int) {
         whole = ByteBudget(limit)
         self.limit = accountLimit
     }
 
-    /// Takes memory if it is free. Does not wait, as a slow client may hold it.
+    /// Takes memory if it is free; otherwise returns nil. Does not wait, because a slow client may
+    /// hold the memory.
     ///
     /// - Parameter account: The prefix of the account's keys; nil for administrators, who share one
     ///   part.

@@ -1,7 +1,7 @@
 import Cryptography
 import HTTPMessages
 
-/// Signs the chunks of an `aws-chunked` body, each over the one before.
+/// The signer of the chunks of an `aws-chunked` body. Each signature covers the previous one.
 struct ChunkSigner: Sendable {
     let key: [UInt8]
     private var previous: String
@@ -29,10 +29,12 @@ struct ChunkSigner: Sendable {
     }
 }
 
-/// Decodes `aws-chunked`: `size[;chunk-signature=…]\r\n data \r\n … 0\r\n trailers \r\n`
+/// A decoder of `aws-chunked`: `size[;chunk-signature=…]\r\n data \r\n … 0\r\n trailers \r\n`
 /// ("Signature Calculations for the Authorization Header: Transferring Payload in Multiple Chunks",
-/// Amazon S3 API Reference). The bytes of a signed chunk are handed on as they come, and its
-/// signature is checked at its end: they count only once `next` has returned nil.
+/// Amazon S3 API Reference).
+///
+/// The bytes of a signed chunk are returned as they arrive, and its signature is checked at its
+/// end. They are verified only once `next` has returned nil.
 struct ChunkedBody {
     private var source: HTTPBody.Iterator
     private var signer: ChunkSigner?
@@ -118,7 +120,7 @@ struct ChunkedBody {
         }
     }
 
-    /// The most bytes of all trailing headers together.
+    /// The maximum total size of the trailing headers in bytes.
     private static let trailerLimit = 8192
 
     private mutating func fill() async throws {
@@ -137,7 +139,7 @@ struct ChunkedBody {
         return line
     }
 
-    /// Returns a line of at most 8 KiB without its end; nil if the body is at its end.
+    /// Returns a line of at most 8 KiB without its line end; nil at the end of the body.
     private mutating func lineIfAny() async throws -> String? {
         while true {
             if let end = buffer[position...].firstIndex(of: UInt8(ascii: "\n")) {

@@ -3,8 +3,8 @@ import Cryptography
 import HTTPMessages
 import XML
 
-/// A checksum that clients may have computed, checked and kept ("Checking object integrity", Amazon
-/// S3 User Guide).
+/// A checksum of an object that clients may send, and that is verified and kept ("Checking object
+/// integrity", Amazon S3 User Guide).
 package enum ObjectChecksum: String, CaseIterable, Sendable {
     case sha256 = "SHA256"
     case crc32c = "CRC32C"
@@ -12,7 +12,7 @@ package enum ObjectChecksum: String, CaseIterable, Sendable {
     case sha1 = "SHA1"
     case crc32 = "CRC32"
 
-    /// What the checksum of an object that was uploaded in parts covers.
+    /// The data that the checksum of a multipart object covers.
     package enum Kind: String, Sendable {
         /// The bytes of the object.
         case whole = "FULL_OBJECT"
@@ -22,11 +22,11 @@ package enum ObjectChecksum: String, CaseIterable, Sendable {
         static let header = "x-amz-checksum-type"
     }
 
-    /// The header field with the algorithm, in requests that begin a multipart upload or copy an
-    /// object.
+    /// The header field that names the algorithm in requests that start a multipart upload or copy
+    /// an object.
     static let algorithmHeader = "x-amz-checksum-algorithm"
 
-    /// The header field that carries it, in base64.
+    /// The header field with the value in base64.
     var header: String {
         switch self {
         case .sha256: "x-amz-checksum-sha256"
@@ -37,10 +37,10 @@ package enum ObjectChecksum: String, CaseIterable, Sendable {
         }
     }
 
-    /// The element that carries it in XML.
+    /// The XML element with the value.
     var element: String { "Checksum\(rawValue)" }
 
-    /// The digest to compute for it.
+    /// The digest that computes this checksum.
     package var digest: ObjectDigests.Wanted {
         switch self {
         case .sha256: .sha256
@@ -51,7 +51,7 @@ package enum ObjectChecksum: String, CaseIterable, Sendable {
         }
     }
 
-    /// Returns its bytes among computed digests; nil if it was not computed.
+    /// Returns the bytes of this checksum among computed digests; nil if it was not computed.
     package func value(in digests: ObjectDigests) -> [UInt8]? {
         switch self {
         case .sha256: digests.sha256?.bytes
@@ -62,13 +62,14 @@ package enum ObjectChecksum: String, CaseIterable, Sendable {
         }
     }
 
-    /// Returns the checksum that comes with a body, in a header or announced for its trailer.
+    /// Returns the checksum that a request sends with its body, in a header or as announced for the
+    /// trailer.
     static func declared(_ headers: HTTPHeaders) -> ObjectChecksum? {
         let announced = headers["x-amz-trailer"]?.lowercased()
         return allCases.first { headers[$0.header] != nil || announced?.contains($0.header) == true }
     }
 
-    /// Returns the checksum that the beginning of a multipart upload asks for; nil for none.
+    /// Returns the checksum that a request to start a multipart upload asks for; nil for none.
     static func asked(_ headers: HTTPHeaders) throws(S3Error) -> (algorithm: ObjectChecksum, kind: Kind)? {
         guard let algorithm = try named(headers) else {
             guard headers[Kind.header] == nil else {
@@ -93,8 +94,9 @@ package enum ObjectChecksum: String, CaseIterable, Sendable {
     }
 
     /// Returns the checksum to compute for a copy: the one that the call asks for, or else that of
-    /// the source; nil if the checksum of the source can be kept. A checksum of parts cannot, as a
-    /// copy has no parts.
+    /// the source. Returns nil if the source's checksum can be kept.
+    ///
+    /// A composite checksum cannot be kept, because a copy has no parts.
     static func computed(copying source: ObjectRecord, _ headers: HTTPHeaders) throws(S3Error) -> ObjectChecksum? {
         let (values, kind) = source.checksums
         guard let algorithm = try named(headers) ?? values.first?.algorithm else { return nil }
@@ -109,8 +111,8 @@ package enum ObjectChecksum: String, CaseIterable, Sendable {
         }
     }
 
-    /// Returns the checksum of an object that is joined from parts; nil if that of a part is not
-    /// known.
+    /// Returns the checksum of an object that is joined from parts; nil if the checksum of a part
+    /// is not known.
     func joined(_ parts: [UploadedPart], _ kind: Kind) -> String? {
         let values = parts.compactMap { $0.checksum.flatMap { Base64.decode($0) } }
         guard values.count == parts.count else { return nil }
@@ -133,7 +135,7 @@ package enum ObjectChecksum: String, CaseIterable, Sendable {
 }
 
 extension MultipartUpload {
-    /// The checksum that its beginning asked for.
+    /// The checksum that was requested when the upload started.
     var checksum: (algorithm: ObjectChecksum, kind: ObjectChecksum.Kind)? {
         guard let algorithm = headers[ObjectChecksum.algorithmHeader].flatMap({ ObjectChecksum(rawValue: $0) }),
             let kind = headers[ObjectChecksum.Kind.header].flatMap({ ObjectChecksum.Kind(rawValue: $0) })
@@ -148,13 +150,13 @@ extension MultipartUpload {
 }
 
 extension ObjectRecord {
-    /// The checksums that are kept with the object, and what they cover.
+    /// The checksums that are kept with the object, and the data that they cover.
     var checksums: (values: [(algorithm: ObjectChecksum, value: String)], kind: ObjectChecksum.Kind) {
         Self.checksums(in: headers)
     }
 
-    /// Returns the checksums among the header fields that are kept with an object, and what they
-    /// cover.
+    /// Returns the checksums among the header fields that are kept with an object, and the data
+    /// that they cover.
     package static func checksums(
         in headers: [String: String]
     ) -> (values: [(algorithm: ObjectChecksum, value: String)], kind: ObjectChecksum.Kind) {
@@ -170,7 +172,7 @@ extension ObjectRecord {
         return values.map { XMLElement($0.algorithm.element, $0.value) } + [XMLElement("ChecksumType", kind.rawValue)]
     }
 
-    /// The checksums as listings name them.
+    /// The XML elements by which listings name the checksums.
     var checksumNames: [XMLElement] {
         let (values, kind) = checksums
         guard !values.isEmpty else { return [] }

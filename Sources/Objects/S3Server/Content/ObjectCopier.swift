@@ -4,7 +4,7 @@ import HTTPMessages
 import HTTPServer
 import SystemIO
 
-/// Copies the bytes of objects that `x-amz-copy-source` names.
+/// Copies the bytes of the objects that `x-amz-copy-source` names.
 struct ObjectCopier: Sendable {
     let context: S3Context
 
@@ -43,11 +43,11 @@ struct ObjectCopier: Sendable {
         let file: String
         let size: Int64
         let md5: String
-        /// The checksum that was to be computed, in base64.
+        /// The checksum that was requested, in base64.
         let checksum: (algorithm: ObjectChecksum, value: String)?
     }
 
-    /// Copies a span of the bytes of the object that `x-amz-copy-source` names.
+    /// Copies a range of the bytes of the object that `x-amz-copy-source` names.
     func copy(
         _ call: S3Call, computing algorithm: (ObjectRecord) throws -> ObjectChecksum?,
         span: (ObjectRecord) throws -> Range<Int64>
@@ -56,13 +56,13 @@ struct ObjectCopier: Sendable {
         while true {
             let (bucket, source) = try await copySource(call)
             if let copy = try await copy(source, in: bucket, algorithm(source), span: span(source)) { return copy }
-            // As in `ObjectResource.get`, a put may have replaced the bytes.
+            // As in `ObjectResource.get`, a put may have replaced the bytes meanwhile.
             attempts += 1
             guard attempts < 8 else { throw context.lost(bucket, source.key, "nothing is there") }
         }
     }
 
-    /// Returns nil if nothing of the source is there.
+    /// Copies the bytes. Returns nil if the bytes of the source are missing.
     private func copy(
         _ source: ObjectRecord, in bucket: String, _ algorithm: ObjectChecksum?, span: Range<Int64>
     ) async throws -> Copy? {
@@ -104,10 +104,10 @@ struct ObjectCopier: Sendable {
     }
 }
 
-/// Copied bytes.
+/// The result of copying bytes.
 private enum CopiedBytes: Sendable {
     case small([UInt8], SHA256Digest)
-    /// Durable already.
+    /// A file that is already durable.
     case file(String)
 
     /// Makes the bytes durable, and returns the name for their record.

@@ -7,16 +7,16 @@ import XML
 
 /// The bytes of an object that arrived, were checked, and are durable.
 struct ReceivedObject: Sendable {
-    /// The name of the place of the bytes.
+    /// The name of the bytes' place; see `ObjectPlace`.
     let file: String
     let size: Int64
-    /// The MD5 in hex. If the client sent another checksum instead, a tag that ends with `-1`, as
-    /// those do that are no MD5: it begins with half of the SHA-256 or, if that is not known
-    /// either, with a random value.
+    /// The entity tag: the MD5 in hex. If the client sent another checksum instead, the tag ends
+    /// with `-1`, like other tags that are not an MD5, and starts with half of the SHA-256 or, if
+    /// that is not known either, with a random value.
     let etag: String
     /// The checksum fields to keep with the object.
     let checksums: [String: String]
-    /// The checksum that was asked for, in base64.
+    /// The requested checksum, in base64.
     let checksum: String?
 }
 
@@ -26,7 +26,7 @@ struct RequestBodies: Sendable {
     /// The memory for archives that are read or written, and for documents.
     let memory = BodyMemory(128 << 20, accountLimit: 16 << 20)
 
-    /// Returns a small body, decoded and checked.
+    /// Returns a small body, decoded and verified.
     func collect(_ call: S3Call, limit: Int) async throws -> [UInt8] {
         let length = call.request.body.length ?? limit
         guard length <= limit || call.isChunked else { throw S3Error.entityTooLarge }
@@ -50,7 +50,7 @@ struct RequestBodies: Sendable {
         return bytes
     }
 
-    /// Makes a body of any size durable, with a constant amount of memory.
+    /// Makes a body of any size durable, using a constant amount of memory.
     ///
     /// - Parameter algorithm: A checksum to compute, whether or not one comes with the body.
     func receive(_ call: S3Call, computing algorithm: ObjectChecksum? = nil) async throws -> ReceivedObject {
@@ -60,7 +60,7 @@ struct RequestBodies: Sendable {
         let incoming = IncomingBox()
         var body = PayloadReader(call)
         var (part, length, size): ([[UInt8]], Int, Int64) = ([], 0, 0)
-        // A part is written while the next one arrives.
+        // One part is written while the next one arrives.
         var pending: Task<Void, any Error>?
         defer { pending?.cancel() }
         while let chunk = try await body.next() {
@@ -141,7 +141,7 @@ struct RequestBodies: Sendable {
         let declared = ObjectChecksum.declared(headers)
         var wanted: ObjectDigests.Wanted = []
         for checksum in [declared, algorithm].compactMap(\.self) { wanted.formUnion(checksum.digest) }
-        // Either costs more than everything else that is done here.
+        // MD5 and SHA-256 each cost more than everything else that this server does with a body.
         var needsMD5 = declared != .sha256
         switch call.authentication.payload {
         case .sha256: wanted.insert(.sha256)
@@ -174,7 +174,7 @@ struct RequestBodies: Sendable {
             }
             kept[checksum.header] = expected
         }
-        // A checksum that is announced and not sent would go unchecked.
+        // An announced checksum that is not sent would never be verified.
         guard ObjectChecksum.declared(headers).map({ kept[$0.header] != nil }) ?? true else {
             throw S3Error("MalformedTrailerError", "The announced checksum is not in the trailer.", 400)
         }
@@ -186,10 +186,10 @@ extension S3Call {
     /// The length in bytes of the parts in which larger bodies are written.
     fileprivate static let smallBody = Int(SegmentPlace.sizeLimit)
 
-    /// Whether the body announces a length that makes it small.
+    /// Whether the body's announced length makes it small.
     var isSmall: Bool { request.body.length.map { $0 <= Self.smallBody } ?? false }
 
-    /// Whether the body is sent with more bytes than it has.
+    /// Whether the body is encoded in chunks and thus longer than its content.
     fileprivate var isChunked: Bool {
         if case .chunked = authentication.payload { true } else { false }
     }
@@ -229,9 +229,10 @@ struct PayloadReader {
     }
 }
 
-/// Owns an `IncomingObject` between the steps of one request.
+/// A reference to an `IncomingObject` between the steps of one request.
 ///
-/// `@unchecked Sendable`: its steps run one after the other, each awaited before the next begins.
+/// `@unchecked Sendable`: the steps run one after the other, and each is awaited before the next
+/// one starts.
 private final class IncomingBox: @unchecked Sendable {
     private var object: IncomingObject?
 

@@ -2,7 +2,7 @@ import BucketStore
 import HTTPMessages
 
 extension StoredObject {
-    /// Gives up the object for the body of an answer with a span of it.
+    /// Returns a response body with a range of the object, and gives up the object.
     consuming func body(_ span: Range<Int64>) throws -> HTTPBody {
         let open = release(span)
         return .file(

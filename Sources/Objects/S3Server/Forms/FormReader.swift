@@ -2,16 +2,17 @@ import Glibc
 import HTTPMessages
 import HTTPServer
 
-/// Reads the body of a form that uploads a file, `multipart/form-data` (RFC 7578): fields, then the
-/// file, as they arrive. Fields after the file are ignored, as on S3.
+/// A reader of `multipart/form-data` bodies that upload a file (RFC 7578): fields, then the file,
+/// as they arrive. Fields after the file are ignored, as on S3.
 actor FormReader {
-    /// The most bytes before the file, as on S3.
+    /// The maximum number of bytes before the file, as on S3.
     static let fieldsLimit = 20 << 10
 
     private var body: HTTPBody.Iterator
-    /// The end of each part: a line break, two hyphens and the boundary.
+    /// The bytes that end each part: a line break, two hyphens and the boundary.
     private let delimiter: [UInt8]
-    /// Begins with a line break, so that the first boundary is found like the others.
+    /// The bytes that were read. They start with a line break, so that the first boundary is found
+    /// like the others.
     private var buffer = Array("\r\n".utf8)
     private var fieldBytes = 0
     private var isAtEnd = false
@@ -20,14 +21,14 @@ actor FormReader {
     private var length: ClosedRange<Int64> = 0...Int64.max
     private var fileBytes: Int64 = 0
 
-    /// Returns nil if the request has no such form.
+    /// Creates a reader, or returns nil if the request has no such form.
     init?(_ request: HTTPServerRequest) {
         guard let type = request.headers["Content-Type"], let boundary = Self.boundary(type) else { return nil }
         delimiter = Array("\r\n--\(boundary)".utf8)
         body = request.body.makeAsyncIterator()
     }
 
-    /// Whether a body of that type is such a form, well-formed or not.
+    /// Whether the content type is that of such a form, well-formed or not.
     static func isForm(_ type: String?) -> Bool {
         type?.prefix { $0 != ";" }.trimmed.lowercased() == "multipart/form-data"
     }
@@ -52,8 +53,8 @@ actor FormReader {
             if rest.first == "\"" {
                 rest.removeFirst()
                 while let next = rest.popFirst(), next != "\"" {
-                    // Browsers escape quotes alone, and write backslashes of file names as they
-                    // are.
+                    // Browsers escape quotes only, and write the backslashes of file names
+                    // unchanged.
                     if next == "\\", rest.first == "\"" { value.append(rest.removeFirst()) } else { value.append(next) }
                 }
             } else {
@@ -89,8 +90,8 @@ actor FormReader {
         }
     }
 
-    /// Sets the allowed lengths of the file. A file of another length is refused as soon as that is
-    /// known.
+    /// Sets the allowed lengths of the file. A file of another length is refused as soon as its
+    /// length is known.
     func expect(_ length: ClosedRange<Int64>) { self.length = length }
 
     /// Returns the next bytes of the file; nil at its end.
@@ -106,7 +107,7 @@ actor FormReader {
                 }
                 return bytes.isEmpty ? nil : bytes
             }
-            // Bytes that may begin the delimiter are kept.
+            // Bytes that may start the delimiter are kept.
             let sure = buffer.count - delimiter.count + 1
             if sure > 0 {
                 let bytes = Array(buffer[..<sure])
@@ -133,7 +134,7 @@ actor FormReader {
     private static let malformed = S3Error(
         "MalformedPOSTRequest", "The body of your POST request is not well-formed multipart/form-data.", 400)
 
-    /// Whether a part follows after a delimiter; otherwise the form ends.
+    /// Whether another part follows after a delimiter. Otherwise the form ends.
     private func isPart() async throws -> Bool {
         let rest = try await text(before: Self.lineEnd, orAtEnd: true)
         if rest.hasPrefix("--") { return false }

@@ -3,8 +3,8 @@ import HTTPMessages
 import HTTPServer
 import XML
 
-/// Uploads from browsers: a form whose policy is signed with access keys ("Browser-Based Uploads
-/// Using POST", Amazon S3 API Reference).
+/// Uploads from browsers: forms with a policy that was signed with access keys ("Browser-Based
+/// Uploads Using POST", Amazon S3 API Reference).
 struct FormResource: Sendable {
     let signatures: SignatureV4
     let objects: ObjectResource
@@ -21,7 +21,7 @@ struct FormResource: Sendable {
         let policy = try PostPolicy(parsing: bytes)
         let credential = try await signatures.authenticate(
             form: fields, policy: document, expires: policy.expiration)
-        // Old browsers give the path on their machine.
+        // Old browsers send the full path of the file.
         let name = fileName.split(whereSeparator: { $0 == "/" || $0 == "\\" }).last ?? ""
         let key = (fields["key"] ?? "").replacing("${filename}", with: name)
         (fields["key"], fields["bucket"]) = (key, bucket)
@@ -47,12 +47,13 @@ struct FormResource: Sendable {
             to: fields, stored.headers["ETag"] ?? "", at: "/\(bucket)/\(PercentEncoding.encode(key, keeping: "/"))")
     }
 
-    /// Whether a field is what a put would have in its header.
+    /// Whether a field corresponds to a header of a put.
     private static func isHeader(_ name: String) -> Bool {
         headers.contains(name) || RequestHeaderRules.isAmazons(name) && !signatureFields.contains(name)
     }
 
-    /// Not the length: that of the file is known at its end.
+    /// The fields that correspond to headers. Content-Length is missing, because the file's length
+    /// is known only at its end.
     private static let headers: Set<String> = [
         "cache-control", "content-disposition", "content-encoding", "content-language", "content-md5", "content-type",
         "expires",
@@ -85,7 +86,7 @@ struct FormResource: Sendable {
         }
     }
 
-    /// Returns a URL to redirect a browser to; nil for anything else, which is ignored.
+    /// Returns a URL to redirect a browser to; nil for any other text, which is ignored.
     private static func redirection(_ text: String) -> String? {
         let isURL = ["http://", "https://"].contains {
             text.lowercased().hasPrefix($0) && text.utf8.count > $0.utf8.count
@@ -98,8 +99,8 @@ extension SignatureV4 {
     /// Returns the credential whose keys signed the policy of a form.
     ///
     /// - Parameters:
-    ///   - policy: The policy in base64, as it stands in the form.
-    ///   - expires: The expiration of the policy, which ends a signature of Version 2.
+    ///   - policy: The policy in base64, as the form has it.
+    ///   - expires: The expiration of the policy, which also ends a Version 2 signature.
     func authenticate(form fields: [String: String], policy: String, expires: Int64) async throws -> S3Credential {
         if let claim = SignatureV2(form: fields, policy: policy, expires: expires) {
             return try await authenticate(claim)
@@ -112,8 +113,8 @@ extension SignatureV4 {
             )
         }
         let (accessKey, scope) = try SignatureClaim.split(credential: credential)
-        // The policy sets the end of a form; a signature lasts no longer than that of a presigned
-        // URL.
+        // The policy sets the end of a form's validity. A signature is valid for at most a week,
+        // like that of a presigned URL.
         guard let time = SignatureClaim.time(date, scope: scope), (-900...604_800).contains(now() - time) else {
             throw S3Error("AccessDenied", "The date of the form is malformed, too old, or in the future", 403)
         }

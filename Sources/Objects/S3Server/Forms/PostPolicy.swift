@@ -2,8 +2,8 @@ import CivilTime
 import HTTPMessages
 import JSON
 
-/// What a form that uploads a file may contain, as its signer allows ("Creating a POST policy",
-/// Amazon S3 API Reference).
+/// The conditions that the signer of a form puts on its fields and its file ("Creating a POST
+/// policy", Amazon S3 API Reference).
 struct PostPolicy: Sendable {
     private enum Condition: Sendable {
         case equal(String, String)
@@ -17,7 +17,7 @@ struct PostPolicy: Sendable {
         }
     }
 
-    /// The end of the policy, in seconds since 1970.
+    /// The expiration of the policy, in seconds since 1970.
     let expiration: Int64
     /// The allowed lengths of the file in bytes.
     private(set) var length: ClosedRange<Int64> = 0...S3Protocol.objectLimit
@@ -28,6 +28,8 @@ struct PostPolicy: Sendable {
         "policy", "x-amz-signature", "awsaccesskeyid", "signature", "file", "bucket",
     ]
 
+    /// Parses a policy document.
+    ///
     /// - Throws: `InvalidPolicyDocument`.
     init(parsing bytes: [UInt8]) throws(S3Error) {
         guard let json = try? JSON(parsing: bytes, depth: 8) else { throw Self.invalid("it is not JSON") }
@@ -93,7 +95,7 @@ struct PostPolicy: Sendable {
         guard extra.isEmpty else { throw Self.denied("Extra input fields: \(extra.sorted().joined(separator: ", "))") }
     }
 
-    /// Reads a number, also one in quotes.
+    /// Returns a number, which may be in quotes.
     private static func number(_ json: JSON) -> Int64? { json.integerValue ?? json.stringValue.flatMap { Int64($0) } }
 
     private static func invalid(_ why: String) -> S3Error {

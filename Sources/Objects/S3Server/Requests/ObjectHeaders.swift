@@ -2,8 +2,8 @@ import BucketStore
 import CivilTime
 import HTTPMessages
 
-/// The header fields of objects: those of a put that are kept and returned with the object, and the
-/// conditions and ranges of a get.
+/// The header fields of objects: the fields of a put that are kept and returned with the object,
+/// and the conditions and ranges of a get.
 enum ObjectHeaders {
     private static let kept: Set<String> = [
         "cache-control", "content-disposition", "content-encoding", "content-language", "expires",
@@ -11,15 +11,15 @@ enum ObjectHeaders {
         "x-amz-checksum-crc32c", "x-amz-checksum-crc64nvme", "x-amz-checksum-sha1", "x-amz-checksum-sha256",
     ]
 
-    /// Returns the content type and the fields to keep, by lower-case name. User metadata has 2 KiB
-    /// at most, as on S3.
+    /// Returns the content type and the fields to keep, by lower-case name. User metadata is
+    /// limited to 2 KiB, as on S3.
     static func keep(_ headers: HTTPHeaders) throws -> (type: String, headers: [String: String]) {
         var result: [String: String] = [:]
         var metadataSize = 0
         for field in headers {
             let name = field.name.lowercased()
-            // Bytes that are not UTF-8 were replaced when the request was read, and could not be
-            // given back.
+            // Bytes that are not UTF-8 were replaced when the request was read, so they could not
+            // be returned unchanged.
             if name.hasPrefix("x-amz-meta-") || kept.contains(name), field.value.unicodeScalars.contains("\u{FFFD}") {
                 throw S3Error.invalidArgument("The value of \(name) is not UTF-8.")
             }
@@ -35,7 +35,7 @@ enum ObjectHeaders {
                 "MetadataTooLarge", "Your metadata headers exceed the maximum allowed metadata size", 400)
         }
         if let encoding = result["content-encoding"] {
-            // aws-chunked was for the way here only.
+            // aws-chunked applies to the request only.
             let rest = encoding.split(separator: ",").map { $0.trimmed }.filter { $0 != "aws-chunked" }
             result["content-encoding"] = rest.isEmpty ? nil : rest.joined(separator: ", ")
         }
@@ -64,8 +64,8 @@ enum ObjectHeaders {
         return headers
     }
 
-    /// Returns the status with which the conditions end a request (RFC 9110 §13.2.2); nil if they
-    /// hold.
+    /// Returns the status with which the conditions end a request (RFC 9110 section 13.2.2); nil if
+    /// they hold.
     static func check(_ headers: HTTPHeaders, prefix: String = "", against record: ObjectRecord) -> HTTPStatus? {
         func names(_ text: String) -> Bool { self.names(text, record) }
         func seconds(_ field: String) -> Int64? { headers[prefix + field].flatMap { UTCTime(imfFixdate: $0)?.seconds } }
@@ -83,7 +83,7 @@ enum ObjectHeaders {
         return nil
     }
 
-    /// Whether a list of entity tags, or `*`, has the object's.
+    /// Whether a list of entity tags contains the object's, or is `*`.
     static func names(_ tags: String, _ record: ObjectRecord) -> Bool {
         tags.split(separator: ",").contains { part in
             var tag = part.trimmed
@@ -92,8 +92,10 @@ enum ObjectHeaders {
         }
     }
 
-    /// Returns the byte range to answer a get with. If `If-Range` names another version, that is
-    /// the whole object: the bytes would not fit those that the client has (RFC 9110 §13.1.5).
+    /// Returns the byte range to send for a get; nil for the whole object.
+    ///
+    /// If `If-Range` names another version, the whole object is sent, because a range would not fit
+    /// the bytes that the client has (RFC 9110 section 13.1.5).
     static func range(of record: ObjectRecord, _ headers: HTTPHeaders) throws -> Range<Int64>? {
         if let version = headers["If-Range"] {
             let isThis =
@@ -104,8 +106,8 @@ enum ObjectHeaders {
         return try range(headers["Range"], size: record.size)
     }
 
-    /// Checks the part that a get asks for. The whole object is its first part, as the ends of its
-    /// parts are not kept.
+    /// Checks the part number of a get. Only part 1, the whole object, exists, because the
+    /// boundaries of an object's parts are not kept.
     static func checkPart(_ number: String?, of record: ObjectRecord) throws {
         guard let number else { return }
         guard let number = Int(number), (1...10_000).contains(number) else {
@@ -116,7 +118,7 @@ enum ObjectHeaders {
         }
     }
 
-    /// Returns the span of a part that is copied, which must lie within the source.
+    /// Returns the range of the source for a copied part. It must lie within the source.
     static func copyRange(_ header: String?, size: Int64) throws -> Range<Int64> {
         guard let header else { return 0..<size }
         let ends = header.dropFirst(6).split(separator: "-", omittingEmptySubsequences: false).map { Int64($0) }
@@ -131,7 +133,8 @@ enum ObjectHeaders {
         return first..<last + 1
     }
 
-    /// Returns the byte range of a `Range` field; nil if there is none, or one to be ignored.
+    /// Returns the byte range of a `Range` field; nil if there is none, or one that must be
+    /// ignored.
     ///
     /// - Throws: `.invalidRange` if the range lies outside the object.
     static func range(_ header: String?, size: Int64) throws -> Range<Int64>? {

@@ -3,26 +3,27 @@ import HTTPMessages
 
 /// The rules for the `x-amz-` headers of requests.
 ///
-/// A client that sends such a header relies on it: a condition, a lock, an encryption or an owner
-/// that the server ignored would be a wrong answer with a status of success. Each header of the
-/// Amazon S3 API Reference is therefore honored, without effect for a reason, or refused by name,
-/// and so is each one that is not known here.
+/// A client that sends such a header relies on it: ignoring a condition, a lock, an encryption or
+/// an owner would give a wrong answer with a success status. Each header of the Amazon S3 API
+/// Reference is therefore honored, ignored for a stated reason, or refused by name. Unknown headers
+/// are refused.
 enum RequestHeaderRules {
     enum Rule: Sendable {
-        /// The operations that the header belongs to read it.
+        /// The operation that the header belongs to reads it.
         case honored
-        /// Ignored, as the answer would be the same: the text says why.
+        /// The header is ignored, because it would not change the answer. The text gives the
+        /// reason.
         case harmless(String)
-        /// Accepted with these values, compared without regard to case, as they ask for what the
-        /// server does anyway.
+        /// Only these values are accepted, compared without regard to case, because they ask for
+        /// the server's only behavior.
         case only(Set<String>, otherwise: S3Error)
-        /// Must name the account that owns all buckets.
+        /// The header must name the account that owns all buckets.
         case owner
-        /// Answered with `NotImplemented`.
+        /// The request is refused with `NotImplemented`.
         case refused
     }
 
-    /// The account that owns all buckets: that of the role in the answers of STS.
+    /// The account that owns all buckets: the one in the role that STS answers name.
     static let owner = "000000000000"
 
     /// Returns the rule for a header.
@@ -32,7 +33,8 @@ enum RequestHeaderRules {
         rules[name] ?? prefixes.first { name.hasPrefix($0.prefix) }?.rule ?? .refused
     }
 
-    /// Throws the error of the first header that asks for something that the server does not do.
+    /// Checks all headers, and throws the error of the first one that asks for something
+    /// unsupported.
     static func check(_ headers: HTTPHeaders) throws(S3Error) {
         for field in headers where isAmazons(field.name) {
             let name = field.name.lowercased()
@@ -49,7 +51,8 @@ enum RequestHeaderRules {
         try checkTrailer(headers)
     }
 
-    /// A checksum that is announced for the trailer counts like one in a header.
+    /// Checks the names in `x-amz-trailer`. A checksum announced for the trailer counts like one in
+    /// a header.
     private static func checkTrailer(_ headers: HTTPHeaders) throws(S3Error) {
         for value in headers.values("x-amz-trailer") {
             for name in value.lowercased().split(separator: ",").map(\.trimmed) where !name.isEmpty {

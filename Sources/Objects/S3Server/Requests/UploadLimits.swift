@@ -1,18 +1,19 @@
 import BucketStore
 import HTTPMessages
 
-/// What the unfinished multipart uploads of one account may hold. They are removed after a week,
-/// and until then they take space that no listing of objects shows.
+/// The limits of one account's unfinished multipart uploads. Unfinished uploads are removed after a
+/// week; until then they take space that no listing of objects shows.
 package struct UploadLimits: Sendable, Equatable {
-    /// The most uploads that are neither completed nor aborted.
+    /// The maximum number of uploads that are neither completed nor aborted.
     let uploads: Int
-    /// The most bytes of their parts, each of which counts for `UploadedPart.countedSize`.
+    /// The maximum number of bytes of their parts, each of which counts for
+    /// `UploadedPart.countedSize`.
     let bytes: Int64
 
     package static let anonymous = UploadLimits(uploads: 100, bytes: 256 << 20)
     package static let lasting = UploadLimits(uploads: 1000, bytes: 64 << 30)
 
-    /// Throws `QuotaExceeded` if another upload may not begin.
+    /// Throws `QuotaExceeded` if another upload may not start.
     ///
     /// - Parameter uploads: The number of unfinished uploads.
     func checkBeginning(besides uploads: Int) throws(S3Error) {

@@ -3,13 +3,13 @@ import CivilTime
 import HTTPMessages
 import XML
 
-/// The conditions under which a put, a copy, the end of a multipart upload or a delete changes what
-/// is there (RFC 9110 §13.1, and the `x-amz-if-match-…` headers of DeleteObject).
+/// The conditions of a put, a copy, the completion of a multipart upload, or a delete (RFC 9110
+/// section 13.1, and the `x-amz-if-match-…` headers of DeleteObject).
 struct WriteConditions: Sendable, Equatable {
     /// A list of entity tags, or `*`.
     private(set) var match: String?
     private(set) var noneMatch: String?
-    /// In seconds since 1970.
+    /// The time of `If-Unmodified-Since`, in seconds since 1970.
     private(set) var unmodifiedSince: Int64?
     private(set) var modified: Int64?
     private(set) var size: Int64?
@@ -19,9 +19,9 @@ struct WriteConditions: Sendable, Equatable {
     private init() {}
 
     /// Reads the conditions of a request. A malformed date in `If-Unmodified-Since` is ignored, as
-    /// RFC 9110 asks.
+    /// RFC 9110 requires.
     ///
-    /// - Throws: `InvalidArgument` for a malformed size, or date of another field.
+    /// - Throws: `InvalidArgument` for a malformed size, or for a malformed date in another field.
     init(_ headers: HTTPHeaders) throws(S3Error) {
         match = headers["If-Match"]
         noneMatch = headers["If-None-Match"]
@@ -37,8 +37,11 @@ struct WriteConditions: Sendable, Equatable {
         size = try Self.number(object["Size"], "Size")
     }
 
-    /// - Parameter present: The present object; nil if there is none.
-    /// - Throws: `PreconditionFailed`; `NoSuchKey` if `If-Match` asks for an object that is absent.
+    /// Checks the conditions of a put.
+    ///
+    /// - Parameter present: The existing object; nil if there is none.
+    /// - Throws: `PreconditionFailed`; `NoSuchKey` if `If-Match` requires an object that does not
+    ///   exist.
     func checkPut(over present: ObjectRecord?) throws(S3Error) {
         guard let present else {
             guard match == nil, modified == nil, size == nil else { throw S3Error.noSuchKey }
@@ -48,8 +51,8 @@ struct WriteConditions: Sendable, Equatable {
         try check(present)
     }
 
-    /// Checks the conditions of a delete. An absent object counts as deleted whatever the
-    /// conditions say, as on S3.
+    /// Checks the conditions of a delete of an existing object. Deleting an object that does not
+    /// exist succeeds regardless of conditions, as on S3.
     func checkDelete(of present: ObjectRecord) throws(S3Error) {
         if let noneMatch, ObjectHeaders.names(noneMatch, present) { throw S3Error.preconditionFailed }
         try check(present)

@@ -6,28 +6,28 @@ import ObjectStorage
 import SystemIO
 import Ustar
 
-/// Many small objects in one request: a put whose body is a tar archive of objects, as MinIO and
-/// Amazon's Snowball take it; and an archive of the objects that a body names, for which there is
-/// no such convention.
+/// Many small objects in one request: a put of a tar archive of objects, as MinIO and Amazon's
+/// Snowball accept it, and a get of an archive of the objects that the body names, which is Ferry's
+/// own extension.
 struct ArchiveResource: Sendable {
     let context: S3Context
 
-    /// The most bytes of an archive.
+    /// The maximum size of an archive in bytes.
     private static let archiveLimit = 4 << 20
 
     static func isArchive(_ call: S3Call) -> Bool {
         call.request.headers[S3ObjectStore.archiveHeader]?.lowercased() == "true"
     }
 
-    /// Puts each file of the body under its own name, all of them or none. The key of the call is
-    /// not used.
+    /// Stores each file of the archive under its own name: all of them or none. The key of the call
+    /// is ignored.
     func put(_ call: S3Call) async throws -> HTTPResponse {
         for condition in ["If-Match", "If-None-Match"] where call.request.headers[condition] != nil {
             throw S3Error.notImplemented("\(condition) for an archive")
         }
         guard let length = call.request.body.length else { throw S3Error.missingLength }
         guard length <= Self.archiveLimit else { throw S3Error.entityTooLarge }
-        // A client that would have to wait for slow ones puts the objects one by one.
+        // A client that would have to wait for slow clients puts the objects one by one instead.
         guard let share = context.bodies.memory.takeNow(length, call.credential.prefix) else {
             throw S3Error.invalidRequest("Too many archives are on their way; put the objects one by one.")
         }
@@ -55,9 +55,10 @@ struct ArchiveResource: Sendable {
         ])
     }
 
-    /// Answers with an archive of the objects that the lines of the body name, in their order.
-    /// Objects that are absent, large, not readable for the caller or too many for one archive are
-    /// left out: a request of their own has the reason.
+    /// Returns an archive of the objects that the lines of the body name, in their order.
+    ///
+    /// Objects that do not exist, are large, are not readable for the caller, or exceed the size of
+    /// an archive are left out. A request for such an object alone gives the reason.
     func get(_ call: S3Call) async throws -> HTTPResponse {
         let body = try await context.bodies.collect(call, limit: S3ObjectStore.namesLimit * 1025)
         let lines = body.split(separator: UInt8(ascii: "\n"))
@@ -141,7 +142,7 @@ struct ArchiveResource: Sendable {
         return (bytes, [:])
     }
 
-    /// Makes the files durable together; if one fails, nothing is left of any.
+    /// Makes the files durable together. If one fails, none is kept.
     private func keep(_ files: [File]) async throws -> [ObjectRecord] {
         let now = context.now()
         return zip(files, try await context.store.keep(files.map { ($0.content, $0.digest) })).map { file, place in

@@ -2,7 +2,7 @@ import BucketStore
 import HTTPMessages
 import XML
 
-/// Buckets: listing, creation, removal.
+/// The operations on buckets: list, create, and remove.
 struct BucketResource: Sendable {
     let context: S3Context
 
@@ -39,8 +39,8 @@ struct BucketResource: Sendable {
         guard context.policy.allowsBucket(named: call.bucket) else {
             throw S3Error("InvalidBucketName", "The name is that of a path of the accounts.", 400)
         }
-        // Every region is this server. Creating a bucket again succeeds only in us-east-1, which
-        // requests leave out.
+        // Every region name is accepted, because there is one region. Creating an existing bucket
+        // succeeds only for us-east-1, which requests express by naming no region.
         let body = try await context.bodies.collect(call, limit: 64 << 10)
         let isNew = try await context.store.createBucket(call.bucket, now: context.now())
         guard isNew || (try? XMLElement(parsing: body))?["LocationConstraint"] == nil else {
@@ -56,7 +56,7 @@ struct BucketResource: Sendable {
 
     func location(_ call: S3Call) throws -> HTTPResponse {
         try context.requireBucket(call.bucket)
-        // us-east-1 is written as nothing.
+        // us-east-1 is expressed by an empty element.
         return .xml(XMLElement("LocationConstraint", ""))
     }
 
@@ -68,7 +68,7 @@ struct BucketResource: Sendable {
             guard try !database.hasObjects(in: bucket) else {
                 throw S3Error("BucketNotEmpty", "The bucket you tried to delete is not empty", 409)
             }
-            // Unfinished uploads are no objects, and go with the bucket, as on S3.
+            // Unfinished uploads are not objects, and are removed with the bucket, as on S3.
             return try database.removeBucket(bucket)
         }
         await context.store.discard(unused)

@@ -3,11 +3,11 @@ import Cryptography
 import HTTPMessages
 import XML
 
-/// The objects of a bucket, page by page.
+/// The listings of a bucket's objects, page by page.
 struct ListingResource: Sendable {
     let store: DirectoryBucketStore
 
-    /// ListObjects and ListObjectsV2.
+    /// Handles ListObjects and ListObjectsV2.
     func objects(_ call: S3Call) async throws -> HTTPResponse {
         let isVersion2 = call.parameter("list-type") == "2"
         let bucket = call.bucket
@@ -63,8 +63,8 @@ struct ListingResource: Sendable {
         return .xml(XMLElement("ListBucketResult", children))
     }
 
-    /// ListObjectVersions, in a bucket that never had versions: each object has one, whose id is
-    /// `null`.
+    /// Handles ListObjectVersions for a bucket without versioning: each object has one version with
+    /// the id `null`.
     func versions(_ call: S3Call) async throws -> HTTPResponse {
         let bucket = call.bucket
         let prefix = call.parameter("prefix") ?? ""
@@ -130,7 +130,7 @@ enum S3Owner {
 }
 
 extension S3Call {
-    /// Whether a listing is to encode what XML cannot carry.
+    /// Whether the listing should encode characters that XML cannot represent.
     var encodesKeys: Bool { parameter("encoding-type") == "url" }
 
     func encoded(_ text: String) -> String {

@@ -6,7 +6,7 @@ import SQLite
 import SystemIO
 import XML
 
-/// Multipart uploads.
+/// The operations on multipart uploads.
 struct MultipartResource: Sendable {
     let context: S3Context
 
@@ -44,7 +44,7 @@ struct MultipartResource: Sendable {
         try WriteConditions.refuse(in: call.request.headers, of: "a part")
         let number = try partNumber(call)
         let upload = try await upload(call)
-        // A part that does not fit is refused before it arrives.
+        // Refuse a part that exceeds the limit before its bytes are sent.
         try context.store.index.readHere { database in
             try database.check(Int64(call.request.body.length ?? 0), number, of: upload, call.credential)
         }
@@ -196,13 +196,13 @@ struct MultipartResource: Sendable {
         return HTTPResponse(.noContent)
     }
 
-    /// Joins the parts that the client lists, in ascending order of their numbers. All but the last
-    /// have at least 5 MiB.
+    /// Completes an upload from the parts that the client lists, in ascending order of their
+    /// numbers. All but the last must have at least 5 MiB.
     func complete(_ call: S3Call) async throws -> HTTPResponse {
         let tree = try await context.bodies.document(call, named: "CompleteMultipartUpload", limit: 4 << 20)
         let upload: MultipartUpload
         do { upload = try await self.upload(call) } catch let error as S3Error where error.code == "NoSuchUpload" {
-            // A client that lost the answer asks again.
+            // A client that did not receive the answer repeats the request.
             let tags = tree.children.filter { $0.name == "Part" }.compactMap { $0["ETag"]?.filter { $0 != "\"" } }
             guard !tags.isEmpty, let record = try? context.record(call.bucket, call.key),
                 record.etag == Self.etag(of: tags)
@@ -215,7 +215,8 @@ struct MultipartResource: Sendable {
         var headers = upload.headers.filter { !$0.key.hasPrefix("x-amz-checksum-") }
         headers.merge(try Self.checksums(of: upload, parts, call.request.headers)) { $1 }
         let store = context.store
-        // A checksum that the upload did not announce is computed while the parts are joined.
+        // A checksum that was not announced when the upload started is computed while the parts are
+        // joined.
         let late = upload.checksum == nil ? ObjectChecksum.declared(call.request.headers) : nil
         let (file, size) = try await context.store.run {
             var incoming = try store.makeIncoming(late?.digest ?? [])
@@ -323,8 +324,8 @@ struct MultipartResource: Sendable {
 }
 
 extension SQLiteDatabase {
-    /// Refuses a part that the account has no room for; a part of the same number gives up its
-    /// room.
+    /// Refuses a part that exceeds the account's limit. The part with the same number, which it
+    /// replaces, does not count.
     fileprivate func check(
         _ size: Int64, _ number: Int, of upload: MultipartUpload, _ credential: S3Credential
     ) throws {

@@ -6,12 +6,12 @@ import Synchronization
 import SystemIO
 import XML
 
-/// Objects: reading, writing, copying and removal.
+/// The operations on objects: read, write, copy, and remove.
 struct ObjectResource: Sendable {
     let context: S3Context
     let archives: ArchiveResource
 
-    /// Answers GetObject and HeadObject.
+    /// Handles GetObject and HeadObject.
     func get(_ call: S3Call) async throws -> HTTPResponse {
         // If a put replaces the bytes between the look-up and the open, the object is looked up
         // again.
@@ -37,7 +37,8 @@ struct ObjectResource: Sendable {
         }
         try ObjectHeaders.checkPart(call.parameter("partNumber"), of: record)
         let range = try ObjectHeaders.range(of: record, request.headers)
-        // Clients compare the checksum, which is the whole's, with what they get.
+        // Clients compare the checksum, which covers the whole object, with the bytes that they
+        // receive.
         let showsChecksums = range == nil && request.headers["x-amz-checksum-mode"]?.uppercased() == "ENABLED"
         var headers = ObjectHeaders.answer(record, request.target, showsChecksums: showsChecksums)
         let span = range ?? 0..<record.size
@@ -63,7 +64,8 @@ struct ObjectResource: Sendable {
 
     func put(_ call: S3Call) async throws -> HTTPResponse {
         if ArchiveResource.isArchive(call) { return try await archives.put(call) }
-        // A small body arrives before a refusal could stop it, and the commit checks, too.
+        // A small body arrives before a refusal could stop it, and the commit makes the same
+        // checks.
         if !call.isSmall {
             try context.requireBucket(call.bucket)
             try context.requireRoom(call)
@@ -88,9 +90,9 @@ struct ObjectResource: Sendable {
         return HTTPResponse(.noContent)
     }
 
-    /// Removes objects; absent ones count as removed.
+    /// Removes objects. Removing an object that does not exist succeeds.
     ///
-    /// - Returns: The objects whose conditions do not hold, which stay.
+    /// - Returns: The objects that stay because their conditions do not hold.
     private func delete(
         _ objects: [(key: String, conditions: WriteConditions)], in bucket: String
     ) async throws -> [(key: String, refusal: S3Error)] {
@@ -113,7 +115,7 @@ struct ObjectResource: Sendable {
         return refused.all
     }
 
-    /// Collects refusals on the thread of the index.
+    /// A list of refusals, filled on the index's thread.
     private final class Refusals: Sendable {
         private let list = Mutex<[(key: String, refusal: S3Error)]>([])
 
@@ -122,7 +124,7 @@ struct ObjectResource: Sendable {
         func add(_ key: String, _ refusal: S3Error) { list.withLock { $0.append((key, refusal)) } }
     }
 
-    /// Answers DeleteObjects: at most 1000 keys, each with an answer of its own.
+    /// Handles DeleteObjects: at most 1000 keys, each with a result.
     func deleteAll(_ call: S3Call) async throws -> HTTPResponse {
         let tree = try await context.bodies.document(call, named: "Delete", limit: 2 << 20)
         let objects = tree.all("Object")
@@ -140,10 +142,10 @@ struct ObjectResource: Sendable {
             }
         }
         refused += try await delete(allowed, in: call.bucket)
-        // Keys that differ only in their Unicode form are two.
+        // Keys that differ only in Unicode normalization are different keys.
         let kept = Set(refused.map { Array($0.key.utf8) })
         let isQuiet = tree["Quiet"] == "true"
-        // A key may be named twice, with conditions of which one holds.
+        // A key may occur twice, with conditions of which only one holds.
         var children =
             isQuiet
             ? []

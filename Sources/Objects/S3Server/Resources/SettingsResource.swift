@@ -4,16 +4,18 @@ import HTTPMessages
 import HTTPServer
 import XML
 
-/// Settings of buckets and objects. Only CORS can be set here: other questions are answered as by
-/// S3 for a bucket without the setting, and changes are refused.
+/// The settings of buckets and objects.
+///
+/// Only CORS can be set. Reading any other setting gives the answer of S3 for a bucket without it,
+/// and changing one is refused.
 struct SettingsResource: Sendable {
     let context: S3Context
     let crossOrigin: CORSResource
 
     /// Returns the answer to `GET /bucket?setting`; nil if the query asks for no setting.
     ///
-    /// - Throws: Amazon's code for a setting that was never made; `NotImplemented` for one that
-    ///   this server does not know, instead of answering with a list of objects.
+    /// - Throws: Amazon's error for a setting that was never made; `NotImplemented` for a setting
+    ///   that this server does not know, instead of a list of objects.
     func ofBucket(_ call: S3Call) throws -> HTTPResponse? {
         guard let name = call.setting else { return nil }
         try context.requireBucket(call.bucket)
@@ -48,9 +50,11 @@ struct SettingsResource: Sendable {
         }
     }
 
-    /// Answers PutBucketAcl and PutObjectAcl, which succeed for the ACL that every bucket and
-    /// object has: full control for the owner. Tools such as s3cmd read the ACL of an object and
-    /// write it to a copy. `RequestHeaderRules` has checked what headers ask for.
+    /// Handles PutBucketAcl and PutObjectAcl, which succeed for the only possible ACL: full control
+    /// for the owner.
+    ///
+    /// Tools such as s3cmd read the ACL of an object and write it to a copy. `RequestHeaderRules`
+    /// has checked the headers.
     func putACL(_ call: S3Call) async throws -> HTTPResponse {
         if call.key.isEmpty {
             try call.requireAdministrator()
@@ -77,7 +81,7 @@ struct SettingsResource: Sendable {
             }
     }
 
-    /// Answers GetObjectAttributes with the properties that `x-amz-object-attributes` names.
+    /// Handles GetObjectAttributes with the properties that `x-amz-object-attributes` names.
     private func attributes(_ call: S3Call) throws -> HTTPResponse {
         let record = try context.record(call.bucket, call.key, hidingMarked: true)
         let asked = call.request.headers.values("x-amz-object-attributes").flatMap { $0.split(separator: ",") }
@@ -134,8 +138,8 @@ struct SettingsResource: Sendable {
 }
 
 extension S3Call {
-    /// The setting that the query names, if the call is not about the bucket's list or the object's
-    /// bytes. Words that Amazon does not know are ignored, as there.
+    /// The setting that the query names; nil if the call is about the bucket's objects or the
+    /// object's bytes. Words that Amazon does not know are ignored, as on S3.
     fileprivate var setting: String? { request.target.query.lazy.map(\.name).first(where: Self.settings.contains) }
 
     private static let settings: Set<String> = [

@@ -3,7 +3,7 @@ struct AuthenticatedRequest: Sendable {
     let credential: S3Credential
     let payload: Payload
 
-    /// The form of the body, as the signature has it.
+    /// The form of the body that the signature states.
     enum Payload: Sendable {
         case unsigned
         /// The SHA-256 of the body in lower-case hex.

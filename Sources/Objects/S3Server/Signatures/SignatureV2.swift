@@ -2,22 +2,24 @@ import Cryptography
 import HTTPMessages
 import HTTPServer
 
-/// Signature Version 2 of presigned URLs and forms, which boto3 still makes by default in us-east-1
+/// Signature Version 2 of presigned URLs and forms, which boto3 still uses by default in us-east-1
 /// ("Signing and authenticating REST requests", "Query string request authentication alternative",
-/// Amazon S3 API Reference). It is an HMAC with SHA-1 over the method, the path, the expiration,
-/// the `x-amz-` headers and those query parameters that Amazon lists; a URL with any other
-/// parameter is refused, as its holder could have added that. Requests that are signed in the
-/// `Authorization` header use Version 4.
+/// Amazon S3 API Reference).
+///
+/// The signature is an HMAC with SHA-1 over the method, the path, the expiration, the `x-amz-`
+/// headers and the query parameters that Amazon lists. A URL with any other parameter is refused,
+/// because its holder could have added it. Requests signed in the `Authorization` header use
+/// Version 4.
 struct SignatureV2: Sendable {
     let accessKey: String
     let sessionToken: String?
     let signature: String
-    /// The end of its validity, in seconds since 1970.
+    /// The end of the signature's validity, in seconds since 1970.
     let expires: Int64
     /// The text that was signed.
     let text: String
 
-    /// Whether a request is a URL that was presigned with this version.
+    /// Whether a request uses a URL that was presigned with this version.
     static func isPresigned(_ request: HTTPServerRequest) -> Bool {
         request.headers["Authorization"] == nil && request.target[query: "AWSAccessKeyId"] != nil
     }
@@ -33,7 +35,8 @@ struct SignatureV2: Sendable {
         }
         var resources: [(name: String, text: String)] = []
         for item in target.query {
-            // The text that is signed has a line for each of these.
+            // The signed text has one line for each parameter, so a line break could forge another
+            // one.
             guard item.name.utf8.allSatisfy(Self.isPrintable), (item.value ?? "").utf8.allSatisfy(Self.isPrintable)
             else { throw S3Error.invalidArgument("A query parameter has a control character.") }
             if Self.resources.contains(item.name) {
@@ -72,7 +75,7 @@ struct SignatureV2: Sendable {
         sessionToken = fields["x-amz-security-token"]
     }
 
-    /// Whether the secret has signed the text.
+    /// Whether the signature is that of the text with the secret.
     func isValid(_ secret: String) -> Bool {
         guard let code = Base64.decode(signature) else { return false }
         return ConstantTime.areEqual(code, HMACSHA1.authenticate(text, key: secret))
@@ -80,7 +83,8 @@ struct SignatureV2: Sendable {
 
     private static func isPrintable(_ byte: UInt8) -> Bool { byte >= 0x20 && byte != 0x7F }
 
-    /// The parameters that authenticate, stand for headers, or name the operation for logs.
+    /// The unsigned parameters that are allowed: those that authenticate, stand for headers, or
+    /// name the operation for logs.
     private static let parameters: Set<String> = [
         "AWSAccessKeyId", "Expires", "Signature", "content-md5", "content-type", "x-id",
     ]
@@ -96,8 +100,9 @@ struct SignatureV2: Sendable {
 }
 
 extension HTTPServerRequest {
-    /// Returns the request with the `x-amz-` parameters of its query as header fields: SDKs write
-    /// fields into presigned URLs that way. A field of the header itself takes precedence.
+    /// Returns the request with the `x-amz-` parameters of its query added as header fields,
+    /// because SDKs put header fields into presigned URLs that way. A field of the header takes
+    /// precedence.
     func withHeadersOfQuery() -> HTTPServerRequest {
         let items = target.query.filter {
             RequestHeaderRules.isAmazons($0.name) && !Self.signatureParameters.contains($0.name.lowercased())

@@ -3,8 +3,8 @@ import Cryptography
 import HTTPMessages
 import HTTPServer
 
-/// Verifies Signature Version 4, in the header or in a presigned URL ("Authenticating Requests (AWS
-/// Signature Version 4)", Amazon S3 API Reference).
+/// The verification of Signature Version 4, in the header or in a presigned URL ("Authenticating
+/// Requests (AWS Signature Version 4)", Amazon S3 API Reference).
 struct SignatureV4: Sendable {
     let credentials: any S3CredentialSource
     /// The server's clock in seconds since 1970. Signatures are valid within 15 minutes of it.
@@ -16,6 +16,8 @@ struct SignatureV4: Sendable {
         self.now = now
     }
 
+    /// Verifies a request, and returns its credential and the form of its body.
+    ///
     /// - Throws: `S3Error` with Amazon's codes.
     func authenticate(_ request: HTTPServerRequest) async throws -> AuthenticatedRequest {
         if SignatureV2.isPresigned(request) {
@@ -45,8 +47,10 @@ struct SignatureV4: Sendable {
         return (credential, key)
     }
 
-    /// Returns the credential that presigned a URL or signed a form with Version 2. Its signature
-    /// has no date: it may last no longer than one of Version 4 that is made now.
+    /// Returns the credential that presigned a URL or signed a form with Version 2.
+    ///
+    /// A Version 2 signature has no date, so its expiration may be at most a week from now, the
+    /// limit of a Version 4 signature made now.
     func authenticate(_ claim: SignatureV2) async throws -> S3Credential {
         guard now() <= claim.expires else { throw S3Error("AccessDenied", "Request has expired", 403) }
         guard claim.expires <= now() + 604_800 else {
@@ -115,7 +119,7 @@ struct SignatureV4: Sendable {
     }
 }
 
-/// The signature of a request, as the request states it.
+/// The signature of a request, as the request states it and before it is verified.
 struct SignatureClaim {
     let accessKey: String
     let sessionToken: String?
@@ -166,8 +170,8 @@ struct SignatureClaim {
         try requireSigned(request) { $0 == "host" || $0.hasPrefix("x-amz-") }
     }
 
-    /// Throws if a header that changes what the request does is not signed: anyone on the way could
-    /// have added it.
+    /// Throws if a header that changes the meaning of the request is not signed, because a third
+    /// party could have added it.
     private func requireSigned(_ request: HTTPServerRequest, _ steers: (_ name: String) -> Bool) throws {
         let steering = request.headers.lazy.map { $0.name.lowercased() }.filter(steers)
         guard steering.allSatisfy(signedHeaders.contains), signedHeaders.contains("host") else {
@@ -195,7 +199,7 @@ struct SignatureClaim {
         self.expires = expires
         payloadHash = request.headers["x-amz-content-sha256"] ?? "UNSIGNED-PAYLOAD"
         guard signedHeaders.contains("host") else { throw Self.malformed }
-        // The signer has allowed one request, not a copy from elsewhere or an archive of other
+        // The signer has allowed one request, not a copy from another object or an archive of other
         // objects.
         try requireSigned(request) { $0.hasPrefix("x-amz-") && $0 != "x-amz-content-sha256" }
     }
@@ -220,7 +224,8 @@ struct SignatureClaim {
         return (String(Substring(bytes[..<first])), String(Substring(scope)))
     }
 
-    /// The time in seconds since 1970; nil if the date is malformed or not that of the scope.
+    /// The time in seconds since 1970; nil if the date is malformed or differs from that of the
+    /// scope.
     var time: Int64? { Self.time(date, scope: scope) }
 
     static func time(_ date: String, scope: String) -> Int64? {

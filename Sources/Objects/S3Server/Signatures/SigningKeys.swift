@@ -1,7 +1,7 @@
 import Cryptography
 import Synchronization
 
-/// Remembers the keys that requests are signed with, as a client uses the same one for a day.
+/// A cache of the keys that sign requests, because a client uses the same key for a day.
 final class SigningKeys: Sendable {
     private struct Name: Hashable {
         let secret: String
