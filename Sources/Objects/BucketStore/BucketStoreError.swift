@@ -1,14 +1,14 @@
-/// The reason why a bucket store cannot do what it was asked to.
+/// A failure of a bucket store.
 ///
 /// Errors of the system and of SQLite keep their own types.
 package struct BucketStoreError: Error, CustomStringConvertible {
     package enum Code: Sendable {
-        /// The store's files are not as the store left them.
+        /// The store's files differ from what the store wrote.
         case damaged
     }
 
     package let code: Code
-    /// What failed, on what, and what to do.
+    /// The description: the failure, the object or file, and what to do.
     package let message: String
 
     package init(_ code: Code, _ message: String) {

@@ -4,13 +4,13 @@ import SQLite
 import Synchronization
 import SystemIO
 
-/// Buckets of objects in a directory: an index in SQLite, the bytes of small objects in segments,
+/// A store of buckets in a directory: an index in SQLite, the bytes of small objects in segments,
 /// and the bytes of each large object in a file of its own.
 ///
-/// A put writes the bytes, makes them durable, and then commits the index: readers see the old
-/// object or the new one, whole. A large file grows under `incoming`, is renamed into `files` and
-/// synced. A crash between the bytes and the index leaves bytes that no record refers to; the next
-/// start frees their space.
+/// A put writes the bytes, makes them durable, and then commits the index, so readers see either
+/// the complete old object or the complete new one. A large file grows under `incoming`, is renamed
+/// into `files` and synced. A crash between the bytes and the index leaves bytes that no record
+/// refers to; the next start frees their space.
 package final class DirectoryBucketStore: Sendable {
     package let index: BucketIndex
     let directory: String
@@ -21,21 +21,22 @@ package final class DirectoryBucketStore: Sendable {
     private let directories: [FileDirectory]
     /// The number of files kept so far plus a random start, so that the directories fill evenly.
     private let kept = Atomic(Int.random(in: 0..<1 << 16))
-    /// Two compactions at once would move everything twice.
+    /// Whether a compaction runs. Two at once would move everything twice.
     private let isCompacting = Atomic(false)
 
-    /// The memory for the longer answers that are held for their clients. An answer that finds no
-    /// room is sent piece by piece.
+    /// The memory for longer responses that wait for their clients. A response that exceeds it is
+    /// sent piece by piece.
     private let answerMemory = ByteBudget(64 << 20)
-    /// An answer of this size takes no more than a piece of a longer one.
+    /// The size in bytes up to which a response is not counted, because it takes no more than a
+    /// piece of a longer one.
     private static let uncountedSize: Int64 = 64 << 10
 
     /// Opens a store, and recovers it if it was not closed in good order.
     ///
     /// - Parameters:
     ///   - directory: The store's directory, created if absent. No other process may use it.
-    ///   - segmentSize: The most bytes of a segment.
-    ///   - punchesSegments: False stands for a file system that cannot free parts of files.
+    ///   - segmentSize: The maximum size of a segment in bytes.
+    ///   - punchesSegments: False to simulate a file system that cannot free parts of files.
     /// - Throws: `BucketStoreError` with `.damaged` if there is data without an index.
     package init(directory: String, segmentSize: Int64 = 64 << 20, punchesSegments: Bool = true) throws {
         self.directory = directory
@@ -56,7 +57,7 @@ package final class DirectoryBucketStore: Sendable {
     /// Returns the path of the index of a store.
     package static func indexPath(_ directory: String) -> String { "\(directory)/index.db" }
 
-    /// Closes the index and notes that nothing needs to be recovered.
+    /// Closes the index and records that no recovery is needed.
     package func close() async {
         await index.close()
         await segments.settle()
@@ -65,11 +66,11 @@ package final class DirectoryBucketStore: Sendable {
         try? FileSystem.replace("\(directory)/\(Self.cleanMark)", with: state.bytes, mode: 0o600)
     }
 
-    /// A file that exists only between a close in good order and the next open.
+    /// The name of a file that exists only between a clean close and the next open.
     private static let cleanMark = "closed"
 
-    /// Returns what the last close noted, which counts once; nil if the store was not closed in
-    /// good order, or was closed by an earlier version.
+    /// Removes and returns the state that the last close recorded; nil if the store was not closed
+    /// cleanly, or was closed by an earlier version.
     private static func takeMark(_ directory: String) throws -> SegmentState? {
         let path = "\(directory)/\(cleanMark)"
         guard let bytes = try FileSystem.readIfPresent(path) else { return nil }
@@ -78,8 +79,8 @@ package final class DirectoryBucketStore: Sendable {
         return SegmentState(bytes)
     }
 
-    /// Restores what a power cut took, and frees what no record refers to. Runs before the
-    /// directory is used.
+    /// Restores files that a power cut took, and frees files and places that no record refers to.
+    /// Call before the directory is used.
     private static func recover(_ directory: String, index path: String) throws -> SegmentState {
         let known = try names(in: path)
         try ObjectReplay(directory: directory).run { known.contains($0) }
@@ -95,7 +96,7 @@ package final class DirectoryBucketStore: Sendable {
         return try SegmentState(recovering: directory, places)
     }
 
-    /// Refuses to open data whose index is gone: recovery would take all of it for left over, and
+    /// Refuses to open data without an index, because recovery would treat all of it as unused and
     /// remove it.
     private static func requireIndex(_ path: String, of directory: String) throws {
         if try withTables(in: path, { _ in true }) == true { return }
@@ -112,8 +113,8 @@ package final class DirectoryBucketStore: Sendable {
     /// Returns all files and places that records refer to; recovery frees all others.
     private static func names(in index: String) throws -> Set<String> {
         try withTables(in: index) { database in
-            // Recovery frees them, as no record refers to them; they must not be freed a second
-            // time.
+            // Recovery frees them, because no record refers to them. They must not be freed a
+            // second time.
             if try hasTable("released", database) { try database.execute("DELETE FROM released") }
             var names = Set<String>()
             try database.query("SELECT file FROM object UNION ALL SELECT file FROM part") { names.insert($0.text(0)) }
@@ -139,12 +140,12 @@ package final class DirectoryBucketStore: Sendable {
 
     private static let shards = (0..<256).map { Hex.encode([UInt8($0)]) }
 
-    /// Runs a body that blocks, on one of the store's threads.
+    /// Runs a blocking body on one of the store's threads.
     package func run<Result: Sendable>(_ body: @Sendable () throws -> Result) async throws -> Result {
         try await threads.run(body)
     }
 
-    /// Starts a body that blocks, on one of the store's threads.
+    /// Starts a blocking body on one of the store's threads.
     package func start(_ body: @escaping @Sendable () throws -> Void) -> Task<Void, any Error> {
         Task(executorPreference: threads) { try body() }
     }
@@ -162,7 +163,7 @@ package final class DirectoryBucketStore: Sendable {
     /// Opens an object as `open(_:size:)` does.
     package func open(_ record: ObjectRecord) throws -> StoredObject { try open(record.file, size: record.size) }
 
-    /// Opens an object, whose bytes stay as they are while it is open. Blocks.
+    /// Opens an object. Its bytes do not change while it is open. Blocks.
     ///
     /// - Throws: `SystemError` with `.notFound` if the object was replaced or moved since its
     ///   record was read, or the disk has lost it.
@@ -177,7 +178,8 @@ package final class DirectoryBucketStore: Sendable {
         return try StoredObject(place, in: directory, lease: lease)
     }
 
-    /// Opens a part of a multipart upload, also one that was moved since it was looked up. Blocks.
+    /// Opens a part of a multipart upload, including one that was moved since it was looked up.
+    /// Blocks.
     ///
     /// - Throws: `SystemError` with `.notFound` if the part was replaced, or the disk has lost it.
     package func open(_ part: UploadedPart, of upload: String) throws -> StoredObject {
@@ -193,9 +195,9 @@ package final class DirectoryBucketStore: Sendable {
     /// Returns the bytes of an object in a segment, and an owner that must live as long as they are
     /// in memory.
     ///
-    /// - Returns: Nil for an object to read piece by piece: it has a file of its own, or too many
-    ///   long ones are in memory already.
-    /// - Throws: What `open` throws.
+    /// - Returns: Nil for an object that should be read piece by piece, because it has a file of
+    ///   its own, or because too many long objects are in memory already.
+    /// - Throws: The errors of `open`.
     package func contents(of record: ObjectRecord) throws -> (bytes: [UInt8], owner: (any Sendable)?)? {
         guard case .segment(let place)? = ObjectPlace(record.file) else { return nil }
         var share: ByteBudget.Share?
@@ -212,7 +214,7 @@ package final class DirectoryBucketStore: Sendable {
         SystemError(.notFound, operation: "find an object", path: file)
     }
 
-    /// Whether the bytes of an object are there in full length.
+    /// Whether all bytes of an object exist.
     package func holds(_ record: ObjectRecord) -> Bool {
         guard let place = ObjectPlace(record.file) else { return false }
         return (try? StoredObject(place, in: directory).size) == record.size
@@ -227,14 +229,14 @@ package final class DirectoryBucketStore: Sendable {
         return file
     }
 
-    /// Makes a small object durable, and returns the name for its record. If that fails, nothing is
-    /// left of the object.
+    /// Makes a small object durable, and returns the name for its record. If that fails, nothing of
+    /// the object is kept.
     package func keep(_ bytes: ArraySlice<UInt8>, _ digest: SHA256Digest) async throws -> String {
         try await segments.store(bytes, digest).description
     }
 
-    /// Makes small objects durable with shared syncs, and returns the names for their records, in
-    /// their order. If one fails, nothing is left of any.
+    /// Makes small objects durable with shared syncs, and returns the names for their records in
+    /// the same order. If one fails, none is kept.
     package func keep(_ objects: [(bytes: ArraySlice<UInt8>, digest: SHA256Digest)]) async throws -> [String] {
         try await withThrowingTaskGroup(of: (Int, String).self) { group in
             for (position, object) in objects.enumerated() {
@@ -255,18 +257,18 @@ package final class DirectoryBucketStore: Sendable {
 
     /// Returns the position of a directory, and a name for a file in it.
     private func newName() -> (shard: Int, name: String) {
-        // Objects that arrive at the same time go into the same directory, and share its syncs.
+        // Objects that arrive at the same time go into the same directory and share its syncs.
         let number = kept.add(1, ordering: .relaxed).newValue
         return (number / Self.filesInARow % Self.shards.count, SystemRandom.hex(16))
     }
 
-    /// The number of files that go into one directory before the next one's turn.
+    /// The number of consecutive files that go into one directory.
     private static let filesInARow = 256
 
-    /// Frees files and places that a committed change left without a record. What cannot be freed
-    /// now is found by a later recovery.
+    /// Frees files and places that a committed change left without a record. Those that cannot be
+    /// freed now are found by a later recovery.
     package func discard(_ files: [String]) async {
-        // Removing a large file takes a while.
+        // Removing a large file can take long.
         if !files.isEmpty { try? await run { discardHere(files) } }
     }
 
@@ -283,7 +285,7 @@ package final class DirectoryBucketStore: Sendable {
     }
 
     /// Frees the places that a collection of objects left without a record. Only the store may free
-    /// them, as it knows which are being read.
+    /// them, because it knows which ones are being read.
     package func discardReleased() async throws {
         await discard(
             try await index.write { database in
@@ -294,10 +296,10 @@ package final class DirectoryBucketStore: Sendable {
             })
     }
 
-    /// Frees what a collection of objects left, and compacts segments if the file system cannot
-    /// free parts of them.
+    /// Frees the space that a collection of objects left, and compacts segments if the file system
+    /// cannot free parts of them.
     ///
-    /// - Returns: One line for each damaged object that stays where it is.
+    /// - Returns: One line for each damaged object, which is left in place.
     package func reclaimSpace() async throws -> [String] {
         try await discardReleased()
         guard !isCompacting.exchange(true, ordering: .relaxed) else { return [] }
@@ -325,7 +327,7 @@ struct FileDirectory: Sendable {
 
     init(path: String) { self.path = path }
 
-    /// Returns when all names created before the call are on the disk. Blocks.
+    /// Waits until all names created before the call are on the disk. Blocks.
     func synchronize() throws {
         try sync.run { try Directory(path: path).synchronize() }
     }

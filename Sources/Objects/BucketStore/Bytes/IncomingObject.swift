@@ -2,10 +2,10 @@ import SystemIO
 
 /// An object that is arriving: a file under a temporary name, hashed as it grows.
 ///
-/// Used by one request at a time, on a thread that may block. If it is dropped before `keep`, its
-/// file is removed.
+/// It is used by one request at a time, on a thread that may block. If it is dropped before `keep`,
+/// its file is removed.
 package struct IncomingObject: ~Copyable {
-    /// The bytes so far.
+    /// The number of bytes so far.
     package private(set) var size: Int64 = 0
     private let descriptor: FileDescriptor
     private var path: String
@@ -31,12 +31,14 @@ package struct IncomingObject: ~Copyable {
         hasher.update(bytes)
     }
 
-    /// Returns the digests of all bytes. Called once.
+    /// Returns the digests of all bytes. Call once.
     package mutating func digests() -> ObjectDigests { hasher.finish() }
 
-    /// Makes the bytes durable under a name in `directory`. No record refers to the file before
-    /// this returns, so it is renamed first: one commit of the file system's journal then does for
-    /// its bytes and its name.
+    /// Makes the bytes durable under a name in `directory`.
+    ///
+    /// The file is renamed before it is synced, which is safe because no record refers to it until
+    /// this returns. One commit of the file system's journal then covers both its bytes and its
+    /// name.
     mutating func keep(as name: String, in directory: FileDirectory) throws {
         let target = "\(directory.path)/\(name)"
         try FileSystem.rename(path, to: target)

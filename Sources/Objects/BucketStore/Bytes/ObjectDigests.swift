@@ -1,6 +1,6 @@
 package import Cryptography
 
-/// The digests of an object's bytes. Those that were not asked for are nil.
+/// The digests of an object's bytes. Those that were not requested are nil.
 package struct ObjectDigests: Sendable {
     package let sha256: SHA256Digest?
     package let md5: [UInt8]?
@@ -36,7 +36,7 @@ package struct ObjectDigests: Sendable {
     }
 }
 
-/// Computes digests as the bytes arrive.
+/// A hasher that computes digests as the bytes arrive.
 package struct ObjectHasher: ~Copyable {
     private var sha256: SHA256?
     private var md5: MD5?

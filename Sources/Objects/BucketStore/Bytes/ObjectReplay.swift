@@ -1,8 +1,8 @@
 import Cryptography
 import SystemIO
 
-/// Restores what a power cut took from the files of an earlier version, which kept small objects in
-/// files of their own and made them durable by a journal.
+/// Restores files that a power cut took from a store of an earlier version, which kept small
+/// objects in files of their own and made them durable with a journal.
 struct ObjectReplay {
     /// The store's directory.
     let directory: String
@@ -12,8 +12,8 @@ struct ObjectReplay {
 
     /// Restores all files that the journal holds and records refer to, and removes the journal.
     ///
-    /// - Parameter isKnown: Whether a record refers to a file. No client was told that the others
-    ///   are stored.
+    /// - Parameter isKnown: Whether a record refers to a file. A file without a record was never
+    ///   confirmed to a client.
     func run(isKnown: (String) -> Bool) throws {
         var hasEntries = false
         for path in paths where FileSystem.exists(path) {
@@ -21,8 +21,7 @@ struct ObjectReplay {
             guard let epoch = EntryFormat.epoch(try journal.read(Int(EntryFormat.block), at: 0)) else { continue }
             var position = EntryFormat.block
             let end = try journal.status().size
-            // Entries are written at the same time, so that one may be torn and one behind it
-            // whole.
+            // Entries were written concurrently, so one may be torn and a later one complete.
             while position < end {
                 let bytes = try journal.read(EntryFormat.headSize, at: position)
                 guard let head = EntryFormat.head(bytes, epoch: epoch), head.size <= end - position,

@@ -1,19 +1,19 @@
 import Synchronization
 
-/// Lets threads share syncs: all that ask while a sync is in progress share the next one.
+/// Lets threads share syncs: all calls that arrive while a sync is in progress share the next one.
 final class SharedSync: Sendable {
     private struct State {
         /// The number of the last call that was answered.
         var answered = 0
         /// The answered calls whose sync failed. The system reports a failure once, so a later sync
-        /// says nothing of it.
+        /// does not report it again.
         var failed: [(calls: ClosedRange<Int>, error: any Error)] = []
     }
 
     private let calls = Atomic(0)
     private let state = Mutex(State())
 
-    /// Returns when what was written before the call is on the disk. Blocks.
+    /// Waits until everything written before the call is on the disk. Blocks.
     ///
     /// - Parameter sync: The sync, the same for all callers. One caller runs it for all that share
     ///   it.

@@ -2,22 +2,22 @@ import SystemIO
 
 /// An open object on the disk.
 package struct StoredObject: ~Copyable, Sendable {
-    /// The number of bytes that are there: fewer than the record says if the disk has lost some.
+    /// The number of bytes that exist; fewer than the record states if the disk has lost some.
     package let size: Int64
     private let descriptor: FileDescriptor
     /// The offset of the object in the file.
     private let start: Int64
-    /// Keeps the place of an object in a segment of a running store.
+    /// Keeps the object's place in a segment of a running store.
     private let lease: ObjectSegments.Lease?
 
-    /// Opens an object of a store that is not running, or one whose bytes may be replaced while it
-    /// is read.
+    /// Opens an object of a store that is not running, or an object whose bytes may be replaced
+    /// while it is read.
     ///
     /// - Parameters:
     ///   - place: The place from the index.
     ///   - directory: The store's directory.
-    /// - Throws: `SystemError` with `.notFound` if nothing is there: it was never written, is lost,
-    ///   or was freed.
+    /// - Throws: `SystemError` with `.notFound` if the place is empty: the object was never
+    ///   written, is lost, or was freed.
     package init(_ place: ObjectPlace, in directory: String) throws {
         try self.init(place, in: directory, lease: nil)
     }
@@ -44,7 +44,7 @@ package struct StoredObject: ~Copyable, Sendable {
     /// Returns the bytes of a place in a segment; fewer than its size only if the disk has lost
     /// some.
     ///
-    /// - Throws: What `init` throws.
+    /// - Throws: The errors of `init`.
     static func contents(of place: SegmentPlace, in directory: String) throws -> [UInt8] {
         let file = try FileDescriptor(path: "\(directory)/\(SegmentPlace.path(of: place.number))", .read)
         let (head, bytes) = try file.read(Int(place.size), behind: EntryFormat.headSize, at: place.offset)
@@ -54,13 +54,13 @@ package struct StoredObject: ~Copyable, Sendable {
         return bytes
     }
 
-    /// Reads bytes; fewer than asked for only at the end.
+    /// Returns `count` bytes; fewer only at the end of the object.
     package func read(_ count: Int, at position: Int64) throws -> [UInt8] {
         try descriptor.read(Int(max(0, min(Int64(count), size - position))), at: start + position)
     }
 
-    /// Fills the buffer from the beginning of the object. Returns the number of bytes read: fewer
-    /// only if the object is shorter.
+    /// Fills the buffer from the start of the object. Returns the number of bytes read; fewer than
+    /// requested only if the object is shorter.
     package func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
         let count = Int(max(0, min(Int64(buffer.count), size)))
         var done = 0
@@ -84,20 +84,22 @@ package struct StoredObject: ~Copyable, Sendable {
         }
     }
 
-    /// A span of an object in an open file. The receiver closes the descriptor.
+    /// A range of an object in an open file. The receiver closes the descriptor.
     package struct OpenSpan: Sendable {
         package let descriptor: CInt
-        /// The offset of the span in the file.
+        /// The offset of the range in the file.
         package let offset: Int64
         package let length: Int
-        /// Keeps the span as it is; nil for a file that is only ever removed as a whole, which
-        /// leaves the pages of an open file as they are. The part of a segment is freed once its
-        /// object is replaced, and the system then clears pages that a socket may still refer to: a
-        /// receiver copies the bytes of a span with a lease.
+        /// Keeps the bytes of the range unchanged; nil for a file, which is only ever removed as a
+        /// whole, and whose pages stay unchanged while it is open.
+        ///
+        /// A part of a segment is freed once its object is replaced, and the system then clears
+        /// pages that a socket may still refer to. A receiver must therefore copy the bytes of a
+        /// range with a lease.
         package let lease: (any Sendable)?
     }
 
-    /// Gives up the open file for an answer with a span of the object.
+    /// Returns a range of the object for a response, and gives up the open file.
     package consuming func release(_ span: Range<Int64>) -> OpenSpan {
         let (offset, lease) = (start + span.lowerBound, lease)
         return OpenSpan(descriptor: descriptor.release(), offset: offset, length: span.count, lease: lease)

@@ -1,14 +1,14 @@
 import Synchronization
 import SystemIO
 
-/// Bounds the memory that large objects take of the system's page cache.
+/// Limits the memory that large objects take in the system's page cache.
 ///
-/// Files that were put and not read yet stay longest, as the user's other machines fetch them next;
-/// files that were read give way sooner, as most users have two machines. Gigabytes of attachments
-/// would otherwise push the pages of the databases out of memory, and pages that are used again
-/// cost the kernel less than new ones. Small objects are left to the kernel.
+/// Files that were put and not read yet stay longest, because the user's other machines fetch them
+/// next. Files that were read are dropped sooner, because most users have two machines. Without a
+/// limit, gigabytes of attachments would push the pages of the databases out of memory, and pages
+/// that are reused cost the kernel less than new ones. Small objects are left to the kernel.
 final class RecentFiles: Sendable {
-    /// The size below which files are left to the kernel.
+    /// The size in bytes below which files are left to the kernel.
     private static let leastSize: Int64 = 256 << 10
 
     private struct State {
@@ -18,20 +18,22 @@ final class RecentFiles: Sendable {
 
     private let state: Mutex<State>
 
+    /// Creates an empty list of files.
+    ///
     /// - Parameters:
-    ///   - limit: The most bytes of files that were not read yet.
-    ///   - readLimit: The most bytes of files that were read.
+    ///   - limit: The maximum number of bytes of files that were not read yet.
+    ///   - readLimit: The maximum number of bytes of files that were read.
     init(limit: Int64, readLimit: Int64) {
         state = Mutex(State(unread: RecentUses(limit: limit), read: RecentUses(limit: readLimit)))
     }
 
-    /// Notes a file that was just written, and is on the disk.
+    /// Records a file that was just written and is on the disk.
     func noteWritten(_ path: String, size: Int64) {
         guard size >= Self.leastSize else { return }
         Self.giveUp(state.withLock { $0.unread.add(path, size) })
     }
 
-    /// Notes a file that is about to be read.
+    /// Records a file that is about to be read.
     func noteRead(_ path: String, size: Int64) {
         guard size >= Self.leastSize else { return }
         Self.giveUp(
@@ -42,7 +44,7 @@ final class RecentFiles: Sendable {
     }
 
     private static func giveUp(_ paths: [String]) {
-        // A file may be gone already.
+        // A file may have been removed meanwhile.
         for path in paths { (try? FileDescriptor(path: path, .read))?.giveUpPages() }
     }
 }

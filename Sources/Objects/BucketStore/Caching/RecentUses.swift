@@ -14,10 +14,12 @@ struct RecentUses {
     private var size: Int64 = 0
     private var count = 0
 
-    /// - Parameter limit: The most bytes of all files together.
+    /// Creates an empty list.
+    ///
+    /// - Parameter limit: The maximum number of bytes of all files together.
     init(limit: Int64) { self.limit = limit }
 
-    /// Adds a use, and returns the files that have to give way.
+    /// Adds a use, and returns the files to drop.
     mutating func add(_ path: String, _ size: Int64) -> [String] {
         count += 1
         let use = Use(path: path, size: size, number: count)

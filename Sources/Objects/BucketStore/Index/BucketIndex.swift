@@ -3,8 +3,8 @@ package import SQLite
 import Synchronization
 import SystemIO
 
-/// The index of buckets, objects and multipart uploads, in SQLite. The bytes lie elsewhere, see
-/// `ObjectPlace`.
+/// The index of buckets, objects and multipart uploads, in SQLite. The bytes are stored elsewhere;
+/// see `ObjectPlace`.
 ///
 /// A change is durable when its call returns; concurrent changes share one sync.
 package actor BucketIndex {
@@ -15,7 +15,7 @@ package actor BucketIndex {
     private var waiting: [Change] = []
     private var isWriting = false
 
-    /// The thread of the database, so that a change needs no other one.
+    /// The executor of the database's thread, so that a change needs no other thread.
     package nonisolated var unownedExecutor: UnownedSerialExecutor { database.unownedExecutor }
 
     /// One change and its caller. The change returns the files that records no longer refer to.
@@ -30,7 +30,7 @@ package actor BucketIndex {
         listings = try SQLiteActor(path: path, configuration: SQLiteConfiguration().readOnly)
     }
 
-    /// The versions of the schema, for programs that open the index beside a running store.
+    /// The versions of the schema, for programs that open the index of a running store.
     package static let migrations = [
         SQLiteMigration(
             "buckets, objects and multipart uploads",
@@ -76,13 +76,13 @@ package actor BucketIndex {
         SQLiteMigration("number of each user's objects", sql: ObjectUsage.objectCounts),
     ]
 
-    /// Reads what is committed, on the thread of the index.
+    /// Reads the committed state, on the thread of the index.
     package func read<Result: Sendable>(_ body: @Sendable (SQLiteDatabase) throws -> Result) async throws -> Result {
         try await database.run(body)
     }
 
-    /// Reads what is committed on the caller's thread. For short look-ups, such as that of one
-    /// object.
+    /// Reads the committed state on the caller's thread. Use it for short look-ups, such as that of
+    /// one object.
     package nonisolated func readHere<Result: Sendable>(_ body: (SQLiteDatabase) throws -> Result) throws -> Result {
         try reader.withLock { try body($0) }
     }
@@ -101,8 +101,8 @@ package actor BucketIndex {
         await database.close()
     }
 
-    /// Applies a change in a transaction, and returns the files that it left without a record once
-    /// it is durable.
+    /// Applies a change in a transaction. Returns the files that it left without a record, once it
+    /// is durable.
     ///
     /// A change that throws is undone and does not affect concurrent ones.
     package func write(_ change: @escaping @Sendable (SQLiteDatabase) throws -> [String]) async throws -> [String] {
@@ -114,7 +114,7 @@ package actor BucketIndex {
         }
     }
 
-    /// Commits the changes that have arrived, group by group, until there are none.
+    /// Commits the changes that have arrived, one group after another, until none is left.
     private func flush() async {
         while !waiting.isEmpty {
             let group = waiting
@@ -155,7 +155,7 @@ extension SQLiteDatabase {
     package func exchange(_ record: ObjectRecord, in bucket: String) throws -> (unused: [String], growth: Int64) {
         let replaced = try object(bucket, record.key)
         try execute(
-            // Not INSERT OR REPLACE, which runs no triggers for what it replaces.
+            // INSERT OR REPLACE would not run the triggers for the replaced row.
             """
             INSERT INTO object VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (bucket, key) DO UPDATE SET
                 file = excluded.file, size = excluded.size, etag = excluded.etag, modified = excluded.modified,
@@ -212,7 +212,7 @@ extension SQLiteDatabase {
         }
         for upload in uploads { files += try removeUpload(upload) }
         guard let last = keys.last else { return (files, uploads.isEmpty ? nil : start) }
-        // The next key in byte order.
+        // The smallest key that is greater in byte order.
         return (files, last + "\0")
     }
 
@@ -224,8 +224,9 @@ extension SQLiteDatabase {
         var listing = ObjectListing(entries: [], next: nil)
         guard limit > 0 else { return listing }
         var after = after
-        // One look-up skips all keys of a common prefix, instead of reading them row by row. A page
-        // that ended with a group is followed by what comes behind that group.
+        // One look-up skips all keys of a common prefix instead of reading them row by row. If the
+        // previous page ended with a common prefix, this page starts after all keys with that
+        // prefix.
         var jumps = delimiter.map { after.commonPrefix(after: prefix, delimiter: $0) == after } ?? false
         while true {
             let page = try page(bucket, prefix: prefix, after: after, skippingPrefix: jumps, limit: limit + 1)
@@ -275,12 +276,12 @@ extension ObjectRecord {
 }
 
 extension String {
-    /// A text that sorts after every key that begins with this one: U+10FFFF is the last character,
-    /// and keys may not hold it.
+    /// A text that sorts after every key with this prefix. U+10FFFF is the last character, and keys
+    /// may not contain it.
     package var endOfPrefix: String { self + "\u{10FFFF}" }
 
     /// Returns the key up to and including the first delimiter after the prefix; nil if the key
-    /// does not begin with the prefix or has no delimiter after it.
+    /// does not start with the prefix or has no delimiter after it.
     package func commonPrefix(after prefix: String, delimiter: String) -> String? {
         guard !delimiter.isEmpty, utf8.starts(with: prefix.utf8),
             let range = self[utf8.index(startIndex, offsetBy: prefix.utf8.count)...].firstRange(of: delimiter)
@@ -290,7 +291,7 @@ extension String {
 }
 
 extension [String: String] {
-    /// Reads a JSON object of strings; empty for anything else.
+    /// Creates a dictionary from a JSON object of strings; empty for any other text.
     package init(jsonText: String) {
         self = [:]
         guard let object = (try? JSON(parsing: jsonText))?.objectValue else { return }

@@ -2,15 +2,15 @@ import Cryptography
 
 /// The place of an object's bytes, as the index names it in `file`.
 ///
-/// Only names that a store gives are accepted, so that no record, however damaged, leads out of the
+/// Only names that a store creates are accepted, so a damaged record cannot lead outside the
 /// store's directory.
 package enum ObjectPlace: Sendable, Hashable, CustomStringConvertible {
-    /// `ab/0123…`: a file of its own, below `files`.
+    /// A file of its own below `files`, written as `ab/0123…`.
     case file(String)
-    /// `s/1/4096/65536`: in a segment.
+    /// A place in a segment, written as `s/1/4096/65536`.
     case segment(SegmentPlace)
 
-    /// Returns nil for a text that is no such name.
+    /// Parses a name; returns nil for a text that is not one.
     package init?(_ text: String) {
         let parts = text.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
         if let place = SegmentPlace(parts) {
@@ -32,7 +32,7 @@ package enum ObjectPlace: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// The place as messages name it.
+    /// The place in the form that messages use.
     package var description: String {
         switch self {
         case .file: path
@@ -45,7 +45,7 @@ package enum ObjectPlace: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// A span of a segment: the head of an entry, followed by an object.
+/// A range of a segment: the head of an entry, followed by an object.
 package struct SegmentPlace: Sendable, Hashable, CustomStringConvertible {
     /// The number of the segment.
     package let number: Int
@@ -64,7 +64,7 @@ package struct SegmentPlace: Sendable, Hashable, CustomStringConvertible {
         self.size = size
     }
 
-    /// Returns nil for parts that are no such place.
+    /// Parses the parts of a name; returns nil if they are not those of a place.
     ///
     /// - Parameter parts: The parts of the name between its slashes.
     init?(_ parts: [Substring.UTF8View.SubSequence]) {
@@ -81,15 +81,17 @@ package struct SegmentPlace: Sendable, Hashable, CustomStringConvertible {
     /// The offset of the object.
     var start: Int64 { offset + Int64(EntryFormat.headSize) }
 
-    /// The span of blocks that belong to this entry alone.
+    /// The range of blocks that belong to this entry alone.
     var blocks: Range<Int64> { offset..<offset + EntryFormat.entrySize(Int(size)) }
 
-    /// The numbers of segments: more than there will ever be, with room for sums.
+    /// The numbers that segments can have: more than a store ever uses, and small enough that sums
+    /// do not overflow.
     static let numbers = 1..<1_000_000_000_000_000
 
     static func path(of number: Int) -> String { "segments/\(number)" }
 
-    /// Reads digits as `description` writes them, of a number that leaves room for sums.
+    /// Parses digits in the form of `description`, of a number small enough that sums do not
+    /// overflow.
     private static func number(_ digits: Substring.UTF8View.SubSequence) -> Int? {
         guard digits.count <= 15, let first = digits.first, first != UInt8(ascii: "0") || digits.count == 1,
             digits.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })

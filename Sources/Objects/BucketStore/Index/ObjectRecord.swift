@@ -1,7 +1,7 @@
 /// The index entry of an object.
 package struct ObjectRecord: Sendable, Hashable {
     package var key: String
-    /// The name of the place of its bytes, see `ObjectPlace`.
+    /// The name of the bytes' place; see `ObjectPlace`.
     package var file: String
     /// The size in bytes.
     package var size: Int64
@@ -37,7 +37,7 @@ package struct ObjectListing: Sendable {
     }
 
     package var entries: [Entry]
-    /// The key or prefix after which the next page begins; nil at the end.
+    /// The key or prefix after which the next page starts; nil at the end.
     package var next: String?
 }
 
@@ -46,10 +46,10 @@ package struct MultipartUpload: Sendable {
     package let id: String
     package let bucket: String
     package let key: String
-    /// The time of its beginning, in microseconds since 1970 by the server's clock.
+    /// The time of the start, in microseconds since 1970 by the server's clock.
     package let created: Int64
     package let contentType: String
-    /// The header fields of the object to be, by lower-case name.
+    /// The header fields of the future object, by lower-case name.
     package let headers: [String: String]
 
     package init(
@@ -67,7 +67,7 @@ package struct MultipartUpload: Sendable {
 /// One part of a multipart upload.
 package struct UploadedPart: Sendable {
     package let number: Int
-    /// The name of the place of its bytes, see `ObjectPlace`.
+    /// The name of the bytes' place; see `ObjectPlace`.
     package let file: String
     /// The size in bytes.
     package let size: Int64
@@ -75,8 +75,8 @@ package struct UploadedPart: Sendable {
     package let etag: String
     /// The time of its upload, in microseconds since 1970 by the server's clock.
     package let modified: Int64
-    /// The checksum that the upload asks for, in base64; nil if it asks for none, and for parts of
-    /// earlier versions.
+    /// The checksum that the upload asks for, in base64; nil if it asks for none, and for parts
+    /// stored by earlier versions.
     package var checksum: String?
 
     package init(

@@ -3,9 +3,9 @@ package import SQLite
 /// The bytes of objects, and of parts of unfinished uploads, that each user keeps, and the number of
 /// these objects: the table `usage`.
 ///
-/// Triggers maintain the table, so that it is right whatever changes the index, also a command
-/// beside the server. The user is the first part of the key; keys without a slash count for no
-/// user.
+/// Triggers maintain the table, so it stays correct whatever changes the index, including a command
+/// that runs beside the server. The user is the first part of the key; keys without a slash count
+/// for no user.
 package enum ObjectUsage {
     /// Returns the user that a key counts for; nil if it counts for none.
     package static func owner(of key: String) -> String? {

@@ -1,6 +1,6 @@
 import SQLite
 
-/// The one record that refers to a place in a segment.
+/// The record that refers to a place in a segment. Each place has at most one.
 struct PlacedRecord: Sendable {
     enum Owner: Sendable {
         case object(bucket: String, key: String)
@@ -28,8 +28,8 @@ extension SQLiteDatabase {
         return records
     }
 
-    /// Makes a record refer to another place. Returns false if the record is gone, or refers to
-    /// another place already.
+    /// Makes a record refer to another place. Returns false if the record was removed, or already
+    /// refers to another place.
     func move(_ record: PlacedRecord, to file: String) throws -> Bool {
         let places: [SQLiteValue] = [.text(file), .text(record.place.description)]
         switch record.owner {

@@ -1,6 +1,6 @@
 package import SQLite
 
-/// Buckets.
+/// The table of buckets.
 extension SQLiteDatabase {
     /// Whether there is a bucket of that name.
     package func hasBucket(_ bucket: String) throws -> Bool {
@@ -34,12 +34,12 @@ extension SQLiteDatabase {
         return files
     }
 
-    /// Returns the text of a bucket's rules for pages of other sites; nil if there are none.
+    /// Returns the text of a bucket's cross-origin rules; nil if there are none.
     package func crossOriginRules(of bucket: String) throws -> String? {
         try first("SELECT rules FROM cors WHERE bucket = ?", [.text(bucket)]) { $0.text(0) }
     }
 
-    /// Sets the text of a bucket's rules for pages of other sites; nil removes them.
+    /// Sets the text of a bucket's cross-origin rules; nil removes them.
     package func setCrossOriginRules(_ rules: String?, of bucket: String) throws {
         if let rules {
             try execute("INSERT OR REPLACE INTO cors VALUES (?, ?)", [.text(bucket), .text(rules)])

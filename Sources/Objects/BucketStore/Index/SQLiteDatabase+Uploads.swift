@@ -9,27 +9,27 @@ package struct UploadListing: Sendable {
     }
 
     package var entries: [Entry] = []
-    /// The key and the upload after which the next page begins; nil at the end.
+    /// The key and the upload after which the next page starts; nil at the end.
     package var next: (key: String, id: String)?
 }
 
 extension UploadedPart {
-    /// The bytes that a part of this size counts for: at least 1 MiB, as tiny parts cost a server
-    /// much more than their bytes. All parts of a completed object but the last have at least 5
-    /// MiB.
+    /// Returns the bytes that a part of this size counts for: at least 1 MiB, because tiny parts
+    /// cost a server much more than their bytes. All parts of a completed object except the last
+    /// have at least 5 MiB.
     package static func countedSize(_ size: Int64) -> Int64 { max(size, 1 << 20) }
 }
 
-/// Multipart uploads.
+/// The tables of multipart uploads.
 extension SQLiteDatabase {
-    /// Returns the upload of an id; nil if it was never begun, is completed, or was aborted.
+    /// Returns the upload with an id; nil if it was never started, is completed, or was aborted.
     package func upload(_ id: String) throws -> MultipartUpload? {
         try first("SELECT id, bucket, key, created, type, headers FROM upload WHERE id = ?", [.text(id)]) {
             MultipartUpload(row: $0)
         }
     }
 
-    /// Begins an upload.
+    /// Starts an upload.
     package func begin(_ upload: MultipartUpload) throws {
         try execute(
             "INSERT INTO upload(id, bucket, key, created, type, headers) VALUES (?, ?, ?, ?, ?, ?)",
@@ -50,13 +50,15 @@ extension SQLiteDatabase {
     /// Returns a page of the uploads whose keys begin with `prefix`, by key and id, grouped at
     /// `delimiter`.
     ///
-    /// - Parameter after: Where the page begins. Without an id, all uploads of the key come before.
+    /// - Parameter after: The position after which the page starts. Without an id, the page starts
+    ///   after all uploads of the key.
     package func uploads(
         _ bucket: String, prefix: String, delimiter: String?, after: (key: String, id: String), limit: Int
     ) throws -> UploadListing {
         var listing = UploadListing()
         var after = after
-        // A page that ended with a group is followed by what comes behind that group.
+        // If the previous page ended with a common prefix, this page starts after all keys with
+        // that prefix.
         var jumps = delimiter.map { after.key.commonPrefix(after: prefix, delimiter: $0) == after.key } ?? false
         while true {
             let start = jumps ? after.key.endOfPrefix : after.key
@@ -102,7 +104,7 @@ extension SQLiteDatabase {
 
     // MARK: parts
 
-    /// Returns the file and the size of a part; nil if there is none of that number.
+    /// Returns the file and the size of a part; nil if there is no part with that number.
     package func part(_ upload: String, _ number: Int) throws -> (file: String, size: Int64)? {
         try first("SELECT file, size FROM part WHERE upload = ? AND number = ?", [.text(upload), .int(number)]) {
             ($0.text(0), $0.int64(1))
@@ -132,7 +134,7 @@ extension SQLiteDatabase {
             UploadedPart.countedSize(part.size) - (replaced.map { UploadedPart.countedSize($0.size) } ?? 0)
         try execute("UPDATE upload SET counted = counted + ? WHERE id = ?", [.integer(more), .text(upload)])
         try execute(
-            // Not INSERT OR REPLACE, which runs no triggers for what it replaces.
+            // INSERT OR REPLACE would not run the triggers for the replaced row.
             """
             INSERT INTO part VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (upload, number) DO UPDATE SET
                 file = excluded.file, size = excluded.size, etag = excluded.etag, modified = excluded.modified,

@@ -1,14 +1,17 @@
 package import Cryptography
 
-/// The format of a segment. A segment begins with a block that names its epoch, a random value that
-/// no client can know, so that nothing that a client puts into an object is taken for an entry. An
-/// entry begins at the start of a block, with
+/// The format of a segment.
+///
+/// A segment starts with a block that contains its epoch, a random value that no client can know,
+/// so that no bytes that a client puts into an object can pass for an entry. An entry starts at the
+/// beginning of a block:
 ///
 ///     magic 8 ▸ epoch 16 ▸ size of the object 8, little-endian ▸ its place 60, filled up with zeros
 ///     ▸ SHA-256 of the object 32 ▸ CRC-32C of all that 4 ▸ the object
 ///
-/// and has its last block for itself, so that all its blocks can be freed. The journals of earlier
-/// versions have the same format, with the name of the object's own file as the place.
+/// An entry shares its last block with no other entry, so that all its blocks can be freed. The
+/// journals of earlier versions have the same format, with the name of the object's own file as the
+/// place.
 package enum EntryFormat {
     /// The size of a block in bytes.
     package static let block: Int64 = 4096
@@ -28,7 +31,7 @@ package enum EntryFormat {
         package let digest: SHA256Digest
     }
 
-    /// Returns the bytes that an entry takes in the file.
+    /// Returns the number of bytes that an entry takes in the file.
     static func entrySize(_ size: Int) -> Int64 { (Int64(headSize + size) + block - 1) / block * block }
 
     /// Returns the first block of a file.
@@ -37,8 +40,8 @@ package enum EntryFormat {
         return header + [UInt8](repeating: 0, count: Int(block) - header.count)
     }
 
-    /// Returns the epoch of a file that begins with these bytes; nil if it is neither a segment nor
-    /// a journal.
+    /// Returns the epoch of a file from its first bytes; nil if it is neither a segment nor a
+    /// journal.
     static func epoch(_ header: [UInt8]) -> [UInt8]? {
         let size = fileMagic.count + epochSize
         guard header.count >= size + 4, let bytes = opened(header.prefix(size + 4)), bytes.starts(with: fileMagic)
@@ -59,8 +62,8 @@ package enum EntryFormat {
         return sealed(head)
     }
 
-    /// Reads the head of an entry; nil if the bytes are no head, or one of another epoch than asked
-    /// for.
+    /// Parses the head of an entry; nil if the bytes are not a head, or have another epoch than the
+    /// given one.
     package static func head(_ bytes: [UInt8], epoch: [UInt8] = []) -> Head? {
         guard bytes.count == headSize, let head = opened(bytes[...]), head.starts(with: entryMagic + epoch) else {
             return nil
@@ -75,8 +78,8 @@ package enum EntryFormat {
         return Head(name: String(decoding: name, as: UTF8.self), size: size, digest: digest)
     }
 
-    /// Whether the bytes begin as the head of an entry of that name does, which tells it from what
-    /// was freed or lost.
+    /// Whether the bytes start like the head of an entry with that name. Bytes that were freed or
+    /// lost do not.
     static func isHead(_ bytes: [UInt8], named name: String) -> Bool {
         guard bytes.count == headSize, bytes.starts(with: entryMagic) else { return false }
         let field = bytes[(entryMagic.count + epochSize + 8)...].prefix(nameSize)

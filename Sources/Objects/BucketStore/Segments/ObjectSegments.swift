@@ -6,13 +6,14 @@ import SystemIO
 /// Stores small objects one after the other in large files, so that concurrent puts share a sync
 /// and need no file each.
 ///
-/// A segment only grows. Each sync includes the commit of the file system that a longer file needs:
-/// blocks that are reserved ahead need the same commit, and zeros that are written ahead save it at
-/// the cost of twice the bytes. An object that no record refers to is punched out of its segment
-/// once it is not being read. An empty segment is removed. If the file system cannot punch holes,
-/// only that frees space, and `SegmentCompaction` empties segments that hold little.
+/// A segment only grows. Each sync includes the file system's commit of the longer file. Reserving
+/// blocks ahead would need the same commit, and writing zeros ahead would avoid it at the cost of
+/// writing twice the bytes. An object that no record refers to is punched out of its segment once
+/// it is not being read, and an empty segment is removed. If the file system cannot punch holes,
+/// space is freed only by removing whole segments, and `SegmentCompaction` empties segments that
+/// hold little.
 final class ObjectSegments: Sendable {
-    /// Keeps a place as it is as long as the lease exists.
+    /// Keeps the bytes of a place unchanged as long as the lease exists.
     final class Lease: Sendable {
         private let place: SegmentPlace
         private let segments: ObjectSegments
@@ -41,11 +42,11 @@ final class ObjectSegments: Sendable {
         var current: SegmentFile?
         /// The offset of the next entry of the current segment.
         var end: Int64 = 0
-        /// A segment that was created ahead, as that takes a while.
+        /// A segment that was created ahead, because creating one takes time.
         var next: SegmentFile?
         var isPreparing = false
         var isClosed = false
-        /// The number of the next segment. No number is used twice, so that a place means one
+        /// The number of the next segment. No number is used twice, so that a place identifies one
         /// object forever.
         var nextNumber: Int
     }
@@ -55,19 +56,21 @@ final class ObjectSegments: Sendable {
     private let writing: Mutex<Writing>
     private let ledger: Mutex<SegmentLedger>
     private let queue = Mutex(Queue())
-    /// The thread that writes. More of them would only wait for each other, as they write to one
-    /// file.
+    /// The thread that writes. More threads would only wait for each other, because they write to
+    /// one file.
     private let storing = SerialThread()
-    /// The buffer of that thread.
+    /// The buffer of the `storing` thread.
     private let pending = Mutex<[UInt8]>([])
     /// The thread that frees places after their last reader.
     private let tidying = SerialThread()
     private let punches: Atomic<Bool>
 
+    /// Creates the segments of a store.
+    ///
     /// - Parameters:
     ///   - directory: The store's directory.
-    ///   - segmentSize: The most bytes of a segment.
-    ///   - punches: Whether to punch holes; after the file system has refused one, no others are
+    ///   - segmentSize: The maximum size of a segment in bytes.
+    ///   - punches: Whether to punch holes. After the file system has refused one, no others are
     ///     tried.
     init(directory: String, _ state: SegmentState, segmentSize: Int64, punches: Bool) {
         self.directory = directory
@@ -84,9 +87,10 @@ final class ObjectSegments: Sendable {
 
     // MARK: writing
 
-    /// Writes an object, and returns its place when it is durable. Concurrent calls share a write
-    /// and a sync. If that fails, nothing is left of the object; after a failed sync the segment is
-    /// not written any more.
+    /// Writes an object, and returns its place when it is durable.
+    ///
+    /// Concurrent calls share a write and a sync. If that fails, nothing of the object is kept.
+    /// After a failed sync no more objects are written to the segment.
     func store(_ bytes: ArraySlice<UInt8>, _ digest: SHA256Digest) async throws -> SegmentPlace {
         try await withCheckedThrowingContinuation { done in
             let mustStart = queue.withLock { queue in
@@ -98,8 +102,8 @@ final class ObjectSegments: Sendable {
         }
     }
 
-    /// Stores the waiting objects, group by group, until there are none. Runs on the thread that
-    /// writes.
+    /// Stores the waiting objects, one group after another, until none is left. Runs on the
+    /// `storing` thread.
     private func storeAll() {
         while true {
             let group = queue.withLock { queue in
@@ -163,7 +167,7 @@ final class ObjectSegments: Sendable {
             do {
                 return try SegmentFile(number: writing.nextNumber - 1, in: directory)
             } catch let error as SystemError where error.code == .exists {
-                // Created ahead by a process that was killed.
+                // A process that was killed had created this segment ahead.
                 continue
             }
         }
@@ -176,7 +180,7 @@ final class ObjectSegments: Sendable {
         writing.nextNumber += 1
         let number = writing.nextNumber - 1
         let isStarted: Void? = try? WorkerThread.start(named: "segments") { [self] in
-            // If it cannot be created, the put that needs it tries again and reports the reason.
+            // If this fails, the put that needs the segment tries again and reports the reason.
             let made = try? SegmentFile(number: number, in: directory)
             let isLate = self.writing.withLock { writing in
                 writing.isPreparing = false
@@ -196,9 +200,8 @@ final class ObjectSegments: Sendable {
     }
 
     /// Reads and checks an object; returns nil if it is about to be freed. Blocks.
-    ///
-    /// - Throws: `SystemError` with `.notFound` if its segment is gone, `BucketStoreError` with
-    ///   `.damaged` if the bytes are not what was stored.
+    /// - Throws: `SystemError` with `.notFound` if its segment was removed, `BucketStoreError` with
+    ///   `.damaged` if the bytes differ from those that were stored.
     func read(_ place: SegmentPlace) throws -> (bytes: ArraySlice<UInt8>, digest: SHA256Digest)? {
         guard let lease = lease(place) else { return nil }
         defer { withExtendedLifetime(lease) {} }
@@ -218,12 +221,13 @@ final class ObjectSegments: Sendable {
 
     // MARK: freeing
 
-    /// Frees places that no record refers to any more, as soon as they are not being read. Blocks.
+    /// Frees places that no record refers to, as soon as they are not being read. Blocks.
     func release(_ places: [SegmentPlace]) {
         perform(ledger.withLock { ledger in places.flatMap { ledger.release($0) } })
     }
 
-    /// What cannot be freed now is found when the store is recovered.
+    /// Performs the ledger's actions. Space that cannot be freed now is found when the store is
+    /// recovered.
     private func perform(_ actions: [SegmentLedger.Action]) {
         for action in actions {
             switch action {
@@ -244,13 +248,14 @@ final class ObjectSegments: Sendable {
         }
     }
 
-    /// Returns segments whose space is freed only once their objects are moved, see
+    /// Returns the segments whose space is freed only once their objects are moved; see
     /// `SegmentLedger.sparse`. Blocks.
     func sparse() -> [[Int]] {
         var sizes: [Int: Int64] = [:]
         for number in ledger.withLock(\.sealed) {
             guard let size = try? FileDescriptor(path: path(of: number), .read).status().size else { continue }
-            // No hole may have been tried yet; behind its end a segment has nothing to lose.
+            // Find out whether the file system can punch holes, by punching one after the end of
+            // the segment, which loses nothing.
             if sizes.isEmpty { punch(size..<size + EntryFormat.block, of: number) }
             if punches.load(ordering: .relaxed) { return [] }
             sizes[number] = size
@@ -271,11 +276,11 @@ final class ObjectSegments: Sendable {
 
     private func path(of number: Int) -> String { "\(directory)/\(SegmentPlace.path(of: number))" }
 
-    /// Returns when the places are freed whose last reader has finished.
+    /// Waits until the places whose last reader has finished are freed.
     func settle() async { try? await tidying.run {} }
 
-    /// Ends writing, and returns what the next open needs to know; nil if it has to look at all
-    /// records. Nothing may be written afterwards. Blocks.
+    /// Ends writing, and returns the state that the next open needs; nil if the next open must
+    /// examine all records. Nothing may be written afterwards. Blocks.
     func close() -> SegmentState? {
         let (current, next, nextNumber) = writing.withLock { writing in
             writing.isClosed = true

@@ -2,13 +2,13 @@ import Cryptography
 import SQLite
 import SystemIO
 
-/// Moves the objects of sparse segments, so that their space is freed if the file system cannot
+/// Moves the objects of sparse segments, so that their space is freed on a file system that cannot
 /// free parts of files.
 ///
-/// An object is read under a lease, compared with its digest and stored again; then its record is
-/// changed, unless the object was replaced or removed meanwhile. The old place counts until that is
-/// committed, and the new one from then on: a kill at any point leaves at worst copies that no
-/// record refers to.
+/// An object is read under a lease, compared with its digest and stored again. Then its record is
+/// changed, unless the object was replaced or removed meanwhile. The old place is valid until that
+/// change is committed, and the new one from then on, so a kill at any point leaves at worst copies
+/// that no record refers to.
 struct SegmentCompaction {
     let store: DirectoryBucketStore
 
@@ -19,13 +19,13 @@ struct SegmentCompaction {
         let file: String
     }
 
-    /// The bytes of objects that are in memory at once and share their syncs. A client's put waits
-    /// for no more than these.
+    /// The number of bytes of objects that are in memory at once and share their syncs. A client's
+    /// put waits for no more than these.
     private static let groupSize: Int64 = 1 << 20
 
     /// Moves the objects of all sparse segments.
     ///
-    /// - Returns: One line for each damaged object that stays where it is.
+    /// - Returns: One line for each damaged object, which is left in place.
     func run() async throws -> [String] {
         var problems: [String] = []
         for segments in try await store.run({ store.segments.sparse() }) {
@@ -43,7 +43,7 @@ struct SegmentCompaction {
     /// Returns the records of segments, segment by segment, in the order of their places.
     func records(in segments: [Int]) async throws -> [PlacedRecord] {
         try await store.run {
-            // Not on the thread of the index, which every put needs.
+            // This does not use the thread of the index, which every put needs.
             let path = DirectoryBucketStore.indexPath(store.directory)
             let database = try SQLiteDatabase(path: path, configuration: SQLiteConfiguration().readOnly)
             defer { database.close() }
@@ -62,7 +62,7 @@ struct SegmentCompaction {
         return group
     }
 
-    /// Makes durable copies of the objects that are whole.
+    /// Makes durable copies of the objects that are undamaged.
     func copy(_ records: ArraySlice<PlacedRecord>) async throws -> (copies: [Copy], problems: [String]) {
         let (objects, problems) = try await store.run {
             var (objects, problems):
@@ -72,7 +72,7 @@ struct SegmentCompaction {
                     guard let object = try store.segments.read(record.place) else { continue }
                     objects.append((record, object.bytes, object.digest))
                 } catch let error as SystemError where error.code == .notFound {
-                    // Freed since its record was read.
+                    // The place was freed after its record was read.
                 } catch {
                     problems.append("objects/\(ObjectPlace.segment(record.place)) is not moved: \(error)")
                 }

@@ -26,12 +26,13 @@ final class SegmentFile: Sendable {
         }
     }
 
-    /// Whether a sync has failed. The system reports that once, so later syncs are not trusted.
+    /// Whether a sync has failed. The system reports a failure once, so later syncs are not
+    /// trusted.
     var hasFailed: Bool { failed.load(ordering: .acquiring) }
 
     /// Writes objects whose places follow one another, and returns when they are on the disk.
     ///
-    /// - Parameter pending: A buffer that is used for each call, as new memory has its cost.
+    /// - Parameter pending: A buffer that all calls share, because allocating memory has its cost.
     func write(
         _ objects: [(bytes: ArraySlice<UInt8>, digest: SHA256Digest, place: SegmentPlace)],
         through pending: inout [UInt8]
@@ -42,7 +43,8 @@ final class SegmentFile: Sendable {
         for (bytes, digest, place) in objects {
             pending += EntryFormat.head(epoch, place.description, size: bytes.count, digest)
             pending += bytes
-            // Whole blocks, as the system would have to read and fill the last one.
+            // Write whole blocks; otherwise the system would have to read the last one to fill it
+            // up.
             let rest = Int(place.blocks.upperBound - place.start) - bytes.count
             pending.append(contentsOf: repeatElement(0, count: rest))
             guard pending.count >= Self.writeSize || place == objects.last?.place else { continue }
@@ -58,7 +60,7 @@ final class SegmentFile: Sendable {
         }
     }
 
-    /// The bytes of one write: many, as each call has its cost, and few enough for the processor's
-    /// cache.
+    /// The size of one write in bytes: large, because each call has its cost, but small enough for
+    /// the processor's cache.
     private static let writeSize = 512 << 10
 }

@@ -17,29 +17,32 @@ struct SegmentLedger: Sendable, Equatable {
     private var segments: [Int: Segment] = [:]
     /// The number of leases of each place that is being read.
     private var readers: [SegmentPlace: Int] = [:]
-    /// The places that no record refers to any more, until their blocks are freed.
+    /// The places without a record whose blocks are not freed yet.
     private var leaving: Set<SegmentPlace> = []
 
     init() {}
 
+    /// Creates the ledger of a store that was opened.
+    ///
     /// - Parameter live: The bytes in use of each segment, all of which are sealed.
     init(live: [Int: Int64]) { segments = live.mapValues { Segment(live: $0, isSealed: true) } }
 
     /// The bytes in use of each segment.
     var live: [Int: Int64] { segments.mapValues(\.live) }
 
-    /// The segments that are not written any more.
+    /// The segments that are no longer written.
     var sealed: [Int] { segments.filter(\.value.isSealed).map(\.key) }
 
     /// Whether every released place is freed.
     var isSettled: Bool { leaving.isEmpty }
 
     /// Returns the segments that are worth compacting if space is freed only with a whole segment:
-    /// sealed segments at most half of which is in use, the emptiest first, in portions.
+    /// sealed segments of which at most half is in use, the emptiest first, in portions.
     ///
     /// - Parameters:
-    ///   - sizes: The sizes of the segments' files.
-    ///   - portion: The most bytes in use of the segments of a portion, unless it is a single one.
+    ///   - sizes: The sizes of the segments' files in bytes.
+    ///   - portion: The maximum number of bytes in use of the segments of a portion, unless it is a
+    ///     single segment.
     func sparse(_ sizes: [Int: Int64], portion: Int64 = 64 << 20) -> [[Int]] {
         let sparse = segments.filter { number, segment in
             segment.isSealed && segment.live <= ((sizes[number] ?? 0) - EntryFormat.block) / 2
@@ -56,13 +59,13 @@ struct SegmentLedger: Sendable, Equatable {
         return portions
     }
 
-    /// A new segment is written.
+    /// Adds a new segment.
     mutating func begin(_ number: Int) { segments[number] = Segment() }
 
-    /// An object is about to be written to a place.
+    /// Records that an object is about to be written to a place.
     mutating func take(_ place: SegmentPlace) { segments[place.number]?.live += place.blocks.length }
 
-    /// Nothing is written into the segment any more.
+    /// Seals a segment, to which nothing will be written any more.
     mutating func seal(_ number: Int) -> [Action] {
         segments[number]?.isSealed = true
         guard segments[number]?.live == 0 else { return [] }
@@ -70,28 +73,28 @@ struct SegmentLedger: Sendable, Equatable {
         return [.remove(number)]
     }
 
-    /// No record refers to the place any more.
+    /// Releases a place, because no record refers to it any more.
     mutating func release(_ place: SegmentPlace) -> [Action] {
         guard leaving.insert(place).inserted, readers[place] == nil else { return [] }
         return [leave(place)]
     }
 
-    /// Notes a reader of a place. Returns false if the place is about to be freed. Each lease is
-    /// ended once.
+    /// Adds a reader of a place. Returns false if the place is about to be freed. End each lease
+    /// once.
     mutating func lease(_ place: SegmentPlace) -> Bool {
         guard !leaving.contains(place) else { return false }
         readers[place, default: 0] += 1
         return true
     }
 
-    /// A reader of the place has finished.
+    /// Removes a reader of the place.
     mutating func endLease(_ place: SegmentPlace) -> [Action] {
         guard let count = readers[place] else { return [] }
         readers[place] = count > 1 ? count - 1 : nil
         return count == 1 && leaving.contains(place) ? [leave(place)] : []
     }
 
-    /// The place's blocks are freed.
+    /// Records that the place's blocks are freed.
     mutating func hasFreed(_ place: SegmentPlace) { leaving.remove(place) }
 
     private mutating func leave(_ place: SegmentPlace) -> Action {

@@ -1,9 +1,9 @@
 import SystemIO
 
-/// What a store has to know of its segments when it opens: noted when the store was closed, or else
-/// found from all records.
+/// The state of its segments that a store needs when it opens. It was recorded when the store was
+/// closed, or is computed from all records.
 struct SegmentState: Sendable, Equatable {
-    /// A number above that of every segment there ever was.
+    /// A number greater than that of every segment that ever existed.
     var nextNumber = 1
     /// The bytes in use of each segment.
     var live: [Int: Int64] = [:]
@@ -18,7 +18,7 @@ struct SegmentState: Sendable, Equatable {
     private static let firstLine = "segments"
     private static let lastLine = "end"
 
-    /// Reads what `bytes` wrote; nil for anything else.
+    /// Parses the text that `bytes` returned; nil for any other text.
     init?(_ bytes: [UInt8]) {
         let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
         guard lines.count >= 4, lines[0] == Self.firstLine, lines.suffix(2).elementsEqual([Self.lastLine[...], ""]),
@@ -34,7 +34,7 @@ struct SegmentState: Sendable, Equatable {
         }
     }
 
-    /// The state as a text, as the store notes it when it is closed.
+    /// The state as the text that the store records when it is closed.
     var bytes: [UInt8] {
         let lines = live.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)\n" }.joined()
         return Array("\(Self.firstLine)\n\(nextNumber)\n\(lines)\(Self.lastLine)\n".utf8)
@@ -42,10 +42,11 @@ struct SegmentState: Sendable, Equatable {
 
     // MARK: found
 
-    /// Frees what no record refers to. Runs before the directory is used.
+    /// Computes the state from all records, and frees the space that no record refers to. Call
+    /// before the directory is used.
     ///
-    /// Only records count, as an object is durable before its record is: entries between the places
-    /// that they name, whole or torn, are left over.
+    /// Only records count, because an object is durable before its record is. Entries outside the
+    /// places that records name, complete or torn, are unused.
     ///
     /// - Parameters:
     ///   - directory: The store's directory.
