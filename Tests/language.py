@@ -20,7 +20,7 @@ CONVERTED = [
     "Sources/C/CDeflate", "Sources/C/CGear", "Sources/C/CISAL", "Sources/C/CLinux", "Sources/C/COpenSSL",
     "Sources/C/CSQLite", "Sources/C/CSystemd", "Sources/C/CYAML", "Sources/C/CZlib",
     "Sources/Control",
-    "Sources/Documents/DocumentClient", "Sources/Documents/DocumentStore",
+    "Sources/Documents/DocumentClient", "Sources/Documents/DocumentStore", "Sources/Documents/FirestoreServer",
     "Sources/Model",
     "Sources/Objects/ObjectStorage",
     "Sources/System/CivilTime", "Sources/System/CommandLineTool", "Sources/System/Compression", "Sources/System/Cryptography", "Sources/System/JSON",

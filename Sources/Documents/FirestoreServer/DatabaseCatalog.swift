@@ -4,29 +4,33 @@ package import DocumentStore
 import Synchronization
 import SystemIO
 
-/// Databases in SQLite, each in a file of its own, opened at first use.
+/// The databases of a server in SQLite, each in a file of its own, opened at first use.
 package final class DatabaseCatalog: DocumentStoreProvider {
-    /// Databases at a time. Each holds threads and caches.
+    /// The maximum number of open databases. Each holds threads and caches.
     private static let limit = 64
 
     private let directory: String
-    /// The database of this server's users; always there.
+    /// The database of this server's users, which always exists.
     package let main: DatabaseName
     private let mainConfiguration: SQLiteDocumentStore.Configuration
-    /// Whether other databases and projects appear on first use, as Google's emulator has it.
+    /// Whether other databases and projects are created at first use, as in Google's emulator.
     private let opensOthers: Bool
     private let acceptsClock: Bool
     private let onDamage: @Sendable (any Error) -> Void
     private let onClockNews: @Sendable (ClockNews) -> Void
-    /// Those that are open or about to be. One that could not be opened is not kept.
+    /// The databases that are open or being opened. One that could not be opened is removed.
     private let stores = Mutex<[DatabaseName: Task<SQLiteDocumentStore, any Error>]>([:])
 
+    /// Opens the main database.
+    ///
     /// - Parameters:
-    ///   - directory: made if absent.
-    ///   - mainConfiguration: what the main database has that others do not: its indexes and inherited fields.
-    ///   - acceptsClock: opens although the clock is long after the newest commit.
-    ///   - onDamage: is notified of documents that cannot be read.
-    ///   - onClockNews: is notified when the system's clock jumps.
+    ///   - directory: The directory of the files, created if absent.
+    ///   - mainConfiguration: The configuration of the main database, with the indexes and
+    ///     inherited fields that other databases do not have.
+    ///   - acceptsClock: Whether to open the database although the clock is long after the newest
+    ///     commit.
+    ///   - onDamage: Receives reports of documents that cannot be read.
+    ///   - onClockNews: Receives reports of jumps of the system's clock.
     package init(
         directory: String, main: DatabaseName, opensOthers: Bool,
         mainConfiguration: SQLiteDocumentStore.Configuration = .init(), acceptsClock: Bool = false,
@@ -42,7 +46,10 @@ package final class DatabaseCatalog: DocumentStoreProvider {
         _ = try await store(main)
     }
 
-    /// - Throws: `DocumentStoreError` with `.notFound` for a database that is not to be.
+    /// Returns the store of a database.
+    ///
+    /// - Throws: `DocumentStoreError` with `.notFound` for a database that this server does not
+    ///   offer.
     package func store(_ name: DatabaseName) async throws -> any DocumentStore { try await open(name) }
 
     private func open(_ name: DatabaseName) async throws -> SQLiteDocumentStore {
@@ -56,7 +63,8 @@ package final class DatabaseCatalog: DocumentStoreProvider {
                 throw DocumentStoreError(.resourceExhausted, "This server has \(Self.limit) databases already.")
             }
             let path = path(of: name)
-            // Whoever asks first may be cancelled while others wait for the same database.
+            // A detached task, because the first caller may be cancelled while others wait for the
+            // same database.
             var configuration = name == main ? mainConfiguration : SQLiteDocumentStore.Configuration()
             configuration.onDamage = onDamage
             configuration.uptime = SQLiteDocumentStore.systemUptime
@@ -76,12 +84,13 @@ package final class DatabaseCatalog: DocumentStoreProvider {
         }
     }
 
-    /// The main database under a fixed name, others by the hash of theirs: no name can leave the directory.
+    /// Returns the path of a database's file: a fixed name for the main database, a hash of the
+    /// name for others, so that no name can lead outside the directory.
     private func path(of name: DatabaseName) -> String {
         name == main ? "\(directory)/main.db" : "\(directory)/\(SHA256.hash(name.description).hex.prefix(32)).db"
     }
 
-    /// How far commits are ahead of the clock, in the main database; nil where they are not.
+    /// The time by which commits in the main database are ahead of the clock; nil if they are not.
     package func leadOfCommits() async throws -> Duration? { try await open(main).leadOfCommits }
 
     package func close() async {

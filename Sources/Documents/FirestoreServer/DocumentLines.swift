@@ -4,13 +4,13 @@ import FirestoreProtocol
 import JSON
 package import SystemIO
 
-/// Documents as lines of text: each a document in the REST form, which any tool can read.
+/// Documents as lines of text, each a document in the REST form, which any tool can read.
 package struct DocumentLines {
     private let database: DatabaseName
 
     package init(database: DatabaseName) { self.database = database }
 
-    /// Why lines cannot be read: which line, and what to do.
+    /// The reason why lines cannot be read: the line, and what to do.
     package struct FormatError: Error, CustomStringConvertible {
         package let description: String
         package let cause: (any Error)?
@@ -21,13 +21,16 @@ package struct DocumentLines {
         }
     }
 
-    /// Of a document of 1 MiB; escapes make up to six bytes of one.
+    /// The maximum length of a line in bytes: that of a document of 1 MiB whose escapes take up to
+    /// six bytes per byte.
     private static let lineLimit = 8 << 20
     private static let bufferSize = 1 << 20
     private static let batch = 400
 
-    /// Writes all documents of a database file, as of one moment; a server may run on it. Answers
-    /// how many, and the paths of damaged documents, which are left out.
+    /// Writes all documents of a database file as of one point in time. A server may run on the
+    /// file.
+    ///
+    /// - Returns: The number of documents, and the paths of damaged documents, which are left out.
     package func write(
         documentsOf path: String, to output: borrowing FileDescriptor
     ) throws -> (count: Int, damaged: [String]) {
@@ -46,10 +49,10 @@ package struct DocumentLines {
         return (count, damaged)
     }
 
-    /// Stores the documents of a file; those of the same names are replaced. Nothing is stored
-    /// unless all lines are good.
+    /// Stores the documents of a file, replacing those with the same names. If any line is
+    /// malformed, nothing is stored.
     ///
-    /// - Throws: `FormatError` for a line that is no document of the database.
+    /// - Throws: `FormatError` for a line that is not a document of the database.
     package func read(_ path: String, into store: any DocumentStore) async throws -> Int {
         _ = try forEachDocument(in: path, from: 0, limit: .max) { _ in }
         var count = 0
@@ -65,7 +68,8 @@ package struct DocumentLines {
         }
     }
 
-    /// Calls `body` with up to `limit` documents from a position in the file; answers where the next begins.
+    /// Calls `body` with up to `limit` documents from a position in the file, and returns the
+    /// position after them.
     private func forEachDocument(
         in path: String, from start: Int64, limit: Int, _ body: (Document) throws -> Void
     ) throws -> Int64 {

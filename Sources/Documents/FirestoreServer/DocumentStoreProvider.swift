@@ -1,9 +1,9 @@
 package import DocumentModel
 package import DocumentStore
 
-/// Opens the stores of the databases that a server offers.
+/// A source of the stores of a server's databases.
 package protocol DocumentStoreProvider: Sendable {
-    /// Returns the store of a database, which is opened if need be.
+    /// Returns the store of a database, and opens it if necessary.
     ///
     /// - Throws: `DocumentStoreError` with `.notFound` for a database that the server does not offer.
     func store(_ name: DatabaseName) async throws -> any DocumentStore

@@ -6,7 +6,7 @@ import GRPCServer
 import SystemIO
 
 extension FirestoreService {
-    /// The Listen stream: requests add and remove targets while events go out.
+    /// Handles a Listen stream, in which requests add and remove targets while events are sent.
     func listen(_ call: GRPCServerCall) async throws {
         let caller = try authenticator.admit(call)
         guard let first = try await call.next() else { return }
@@ -38,7 +38,8 @@ extension FirestoreService {
                     while let events = try await stream.next() {
                         for event in events {
                             let (allowed, denied) = try await targets.check(event)
-                            // First of all, so that the client cannot use the id again before.
+                            // End denied targets first, so that the client cannot reuse an id
+                            // before its target has ended.
                             for target in denied { await stream.remove(target) }
                             for event in allowed { try await call.send(ListenResponse(event).encoded()) }
                         }
@@ -89,7 +90,8 @@ extension FirestoreService {
     }
 }
 
-/// The ids of a stream's targets: the client chooses all of them or, by sending 0, leaves all to the server.
+/// The ids of a stream's targets. The client chooses all of them, or sends 0 to let the server
+/// choose all of them.
 private struct TargetNumbers {
     private var last: Int32 = 0
 

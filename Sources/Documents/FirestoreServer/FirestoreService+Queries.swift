@@ -30,13 +30,14 @@ extension FirestoreService {
                 try await call.send(skipped.encoded())
             }
             isFirst = false
-            // A client may leave one unread for long; what was sent is let go before.
+            // A client may leave a response unread for long, so release each document before it is
+            // sent.
             page.reverse()
             while let document = page.popLast() {
                 try await call.send(RunQueryResponse(document: document, readTime: result.readTime).encoded())
             }
         }
-        // A query without results is answered by one response with its time.
+        // A query without results gets one response, with its read time.
         if isFirst {
             let empty = RunQueryResponse(
                 readTime: result.readTime, skippedResults: Int32(clamping: documents.skippedCount))
@@ -90,7 +91,7 @@ extension FirestoreService {
 }
 
 extension ExplainMetrics {
-    /// Of a query that was only planned.
+    /// Creates the metrics of a query that was only planned.
     init(indexes: [IndexUse]) {
         self.init(
             indexesUsed: indexes.map {
@@ -101,14 +102,15 @@ extension ExplainMetrics {
             })
     }
 
-    /// Of a query that was run.
+    /// Creates the metrics of a query that was run.
     init(indexes: [IndexUse], results: Int, skipped: Int, _ statistics: QueryStatistics, took duration: Duration) {
         self.init(indexes: indexes)
         let (seconds, attoseconds) = duration.components
         executionStats = ExecutionStats(
             resultsReturned: Int64(results),
             executionDuration: DurationMessage(seconds: seconds, nanos: Int32(attoseconds / 1_000_000_000)),
-            // As production counts: what is returned or skipped, and one where there is nothing.
+            // As in production: results and skipped results count, and a query without any counts
+            // as one read.
             readOperations: Int64(max(1, results + skipped)),
             debugStats: [
                 "documents_scanned": .string("\(statistics.documentsScanned)"),

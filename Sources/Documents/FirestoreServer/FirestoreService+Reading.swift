@@ -5,9 +5,9 @@ import GRPCProtocol
 import GRPCServer
 
 extension FirestoreService {
-    /// How many documents of one request are held at a time, at most.
+    /// The maximum number of documents of a request that are in memory at once.
     private static let batchSize = 300
-    /// The bytes that close a batch before.
+    /// The number of bytes at which a batch ends before it has `batchSize` documents.
     private static let batchBytes = 1 << 20
 
     func getDocument(_ request: GetDocumentRequest, _ caller: Caller) async throws -> DocumentDraft {
@@ -23,7 +23,7 @@ extension FirestoreService {
     private func get(
         _ names: [DocumentName], _ consistency: ReadConsistency?, in store: any DocumentStore, by caller: Caller
     ) async throws -> (result: GetResult, transaction: [UInt8]) {
-        // The documents themselves decide, so a plain read is judged by what it finds.
+        // A plain read is checked after the read, because the documents themselves decide.
         guard let consistency else {
             let result = try await store.get(names, at: .strong, byteLimit: Self.batchBytes)
             try await access.check(
@@ -35,7 +35,7 @@ extension FirestoreService {
         } _: { moment in
             let result = try await store.get(names, at: moment, byteLimit: Self.batchBytes)
             if case .transaction(let id) = moment, try await store.readTime(of: id) == nil {
-                // They may have changed before they were locked.
+                // The documents may have changed before they were locked.
                 try await access.check(
                     get: Array(names.prefix(result.documents.count)), result.documents, in: store, by: caller)
             }
@@ -56,11 +56,11 @@ extension FirestoreService {
         var rest = names[...]
         var missing: [BatchGetDocumentsResponse] = []
         var consistency = request.consistency
-        // Documents may be large, so not all are held at once.
+        // Documents may be large, so not all are in memory at once.
         repeat {
             let part = Array(rest.prefix(Self.batchSize))
             let (result, transaction) = try await get(part, consistency, in: store, by: caller)
-            // All of them are of the moment of the first.
+            // All batches are read as of the time of the first one.
             if !transaction.isEmpty { consistency = .transaction(transaction) }
             consistency = consistency ?? .readTime(result.readTime)
             if !transaction.isEmpty || names.isEmpty {
@@ -69,7 +69,7 @@ extension FirestoreService {
                         transaction: transaction, readTime: names.isEmpty ? result.readTime : nil
                     ).encoded())
             }
-            // Found ones first, missing ones last, as production has it.
+            // Production sends found documents first and missing ones last.
             for (name, document) in zip(part, result.documents) {
                 guard let document else {
                     missing.append(BatchGetDocumentsResponse(result: .missing(name), readTime: result.readTime))
@@ -89,7 +89,7 @@ extension FirestoreService {
         let listing = DocumentListing(
             parent: request.parent, collectionID: request.collectionID, pageSize: request.pageSize,
             pageToken: request.pageToken, orders: try Self.orders(request.orderBy), showMissing: request.showMissing)
-        // A later page is of the moment of the first.
+        // A later page is read as of the time of the first one.
         let consistency = try request.consistency ?? listing.readTime.map { .readTime($0) }
         let (page, _) = try await store.reading(consistency, by: caller) { past in
             try await access.check(listing: request.parent, asOf: past, in: store, by: caller)
@@ -105,7 +105,7 @@ extension FirestoreService {
         return ListDocumentsResponse(documents: documents, nextPageToken: page.nextPageToken)
     }
 
-    /// `a, b desc` as orders.
+    /// Parses orders in the form `a, b desc`.
     private static func orders(_ text: String) throws -> [Query.Order] {
         guard !text.isEmpty else { return [] }
         return try text.split(separator: ",", omittingEmptySubsequences: false).map { clause in

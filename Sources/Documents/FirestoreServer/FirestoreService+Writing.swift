@@ -36,7 +36,8 @@ extension FirestoreService {
     func beginTransaction(_ request: BeginTransactionRequest, _ caller: Caller) async throws
         -> BeginTransactionResponse
     {
-        // Transactions hold locks, so a stranger may not begin one; what it reads and writes is checked on its own.
+        // A transaction holds locks, so it needs a signed-in caller. Its reads and writes are
+        // checked separately.
         guard caller != .nobody else { throw DocumentStoreError.unauthenticated }
         let id = try await catalog.store(request.database).beginTransaction(
             StoreTransactionOptions(request.options, by: caller), for: caller.account)
@@ -55,7 +56,7 @@ extension FirestoreService {
             throw DocumentStoreError(
                 .invalidArgument, "Document name must not be set: parent, collection_id and document_id name it.")
         }
-        // Neither may hold a slash, which would make it a document of another collection.
+        // Neither may contain a slash, which would make the name one of another collection.
         try DocumentName.check(request.collectionID[...], isCollection: true)
         let id = request.documentID.isEmpty ? Self.newID() : request.documentID
         try DocumentName.check(id[...], isCollection: false)
@@ -83,7 +84,7 @@ extension FirestoreService {
         return EmptyMessage()
     }
 
-    /// Commits one write and answers the document as that commit left it.
+    /// Commits a write, and returns the document as that commit left it.
     private func apply(_ write: Write, mask: [FieldPath]?, _ caller: Caller) async throws -> DocumentDraft {
         let store = try await catalog.store(write.name.database)
         let result = try await commit([write], in: store, by: caller) {
@@ -96,7 +97,7 @@ extension FirestoreService {
         return DocumentDraft(try document.masked(mask))
     }
 
-    /// An id as clients make them: 20 letters and digits.
+    /// Returns a new document id in the form of the client SDKs: 20 letters and digits.
     private static func newID() -> String {
         let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".utf8)
         var generator = SystemRandomNumberGenerator()
@@ -105,11 +106,12 @@ extension FirestoreService {
         )
     }
 
-    /// The Write stream: a handshake, then one atomic commit a request, in order.
+    /// Handles a Write stream: a handshake, then one atomic commit for each request, in order.
     ///
-    /// A token counts the commits that were answered. A client that lost its stream names it and
-    /// the last token in a new handshake and sends what was not answered again: what was committed
-    /// all the same is answered as it was, once.
+    /// A token counts the commits that were answered. A client that lost its stream names the
+    /// stream and the last token in a new handshake, and repeats the requests that were not
+    /// answered. A request that was committed before the loss gets its original answer and is not
+    /// committed again.
     func write(_ call: GRPCServerCall) async throws {
         let caller = try authenticator.admit(call)
         guard let first = try await call.next() else { return }
@@ -171,17 +173,17 @@ extension FirestoreService {
     }
 }
 
-/// A write stream's id, and how many of its commits were answered.
+/// The id of a write stream, and the number of its commits that were answered.
 struct WriteStreamToken {
     let stream: String
     var count: Int64
 
     var bytes: [UInt8] { Array("\(stream):\(count)".utf8) }
 
-    /// Goes on with the stream that a handshake names together with a token, or begins a new one.
+    /// Creates the token of the stream that a handshake resumes, or of a new stream.
     init(resuming handshake: WriteRequest) throws(DocumentStoreError) {
         guard !handshake.streamID.isEmpty, !handshake.streamToken.isEmpty else {
-            // Nobody can guess it.
+            // The id is random, so that other clients cannot guess it.
             self.init(stream: SystemRandom.hex(16), count: 0)
             return
         }

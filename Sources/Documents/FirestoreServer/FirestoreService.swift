@@ -5,17 +5,18 @@ import GRPCProtocol
 package import GRPCServer
 package import SystemIO
 
-/// `google.firestore.v1.Firestore` over the databases of a server.
+/// The service `google.firestore.v1.Firestore` over the databases of a server.
 package struct FirestoreService: Sendable {
     let catalog: any DocumentStoreProvider
     let authenticator: any CallerAuthenticator
     let access: any DocumentAccessPolicy
     let usage = AccountMeter()
-    /// Opens when the server stops. Streams, which would continue for ever, end then.
+    /// A gate that opens when the server stops, and ends the streams, which have no end of their
+    /// own.
     let closing: AsyncGate
-    /// Seconds since 1970 by the server's clock; ends streams whose token has expired.
+    /// The server's clock in seconds since 1970, by which streams with an expired token end.
     let now: @Sendable () -> Int64
-    /// Told of errors that clients see as INTERNAL.
+    /// Receives the errors that clients see as INTERNAL.
     let onError: @Sendable (any Error) -> Void
 
     package init(
@@ -30,7 +31,7 @@ package struct FirestoreService: Sendable {
         self.onError = onError
     }
 
-    /// Every RPC of the service.
+    /// The routes of all RPCs of the service.
     package var routes: GRPCRoutes {
         var routes = GRPCRoutes()
         func unary<Request: ProtobufMessage, Response: ProtobufMessage>(
@@ -91,7 +92,7 @@ package struct FirestoreService: Sendable {
 
     private static func path(_ method: String) -> String { "/google.firestore.v1.Firestore/\(method)" }
 
-    /// The answer of the standard edition. Clients look for the words and for the reason.
+    /// The answer of Firestore's standard edition. Clients look for its text and its reason.
     private static let pipelinesRefused: GRPCStatus = {
         let message = "Pipeline queries are only allowed on ENTERPRISE mode; this database is STANDARD."
         let reason = ErrorInfo(reason: "PIPELINE_REQUIRES_ENTERPRISE_EDITION", domain: "firestore.googleapis.com")
@@ -101,15 +102,15 @@ package struct FirestoreService: Sendable {
         return GRPCStatus(.failedPrecondition, message, details: status.encoded())
     }()
 
-    /// Why streams end when the server does; clients then come back.
+    /// The status of streams that end because the server stops. Clients then reconnect.
     static let stopping = GRPCStatus(.unavailable, "The server is stopping.")
 
-    /// Turns what a handler throws into a status.
+    /// Runs a handler, and converts its errors to a status.
     private func answering<Result>(_ body: () async throws -> Result) async throws -> Result {
         do { return try await body() } catch { throw status(of: error) }
     }
 
-    /// Broken bytes are told with the message that they should be.
+    /// Decodes a request. The error for malformed bytes names the type of the message.
     static func decode<Request: ProtobufMessage>(_ bytes: [UInt8]) throws -> Request {
         do { return try Request(decoding: bytes) } catch {
             guard error.code != .invalid else { throw error }
@@ -132,14 +133,15 @@ package struct FirestoreService: Sendable {
         }
     }
 
-    /// What clients are not told.
+    /// Reports the cause of an error, which clients do not see.
     func noteCause(of error: DocumentStoreError) {
         if error.cause != nil { onError(error) }
     }
 
-    /// Runs a commit that the caller may ask for.
+    /// Runs a commit if the caller may request it.
     ///
-    /// - Parameter body: stores the writes; it is given the guard that decides whether they may be.
+    /// - Parameter body: Stores the writes. The guard that it receives decides whether they are
+    ///   allowed.
     func commit<Result: Sendable>(
         _ writes: [Write], in store: any DocumentStore, by caller: Caller,
         _ body: (CommitGuard?) async throws -> Result
@@ -149,7 +151,7 @@ package struct FirestoreService: Sendable {
         return try await body(CommitGuard(account: caller.account) { try review.check($0) })
     }
 
-    /// The writes' database, which must be the one of the request.
+    /// Returns the store of a request's database; throws if the writes name another one.
     func store(_ database: DatabaseName, for writes: [Write]) async throws -> any DocumentStore {
         for write in writes where write.name.database != database {
             throw DocumentStoreError(
@@ -172,7 +174,7 @@ extension RPCStatus {
 }
 
 extension EncodedDocument {
-    /// The document with only the masked fields; nil: all.
+    /// Returns the document with only the masked fields; nil selects all.
     func masked(_ mask: [FieldPath]?) throws -> EncodedDocument {
         guard let mask else { return self }
         var document = self

@@ -1,6 +1,7 @@
 import DocumentStore
 
-// The module has the name of its protocol, so where FirestoreProtocol's types of the same names are
-// in sight these cannot be written out.
+// The module FirestoreProtocol contains a type of the same name, so its other types cannot be
+// qualified with the module's name. Where both modules are visible, these aliases name
+// DocumentStore's types.
 typealias StoreTransactionOptions = TransactionOptions
 typealias StoreListenTarget = ListenTarget

@@ -1,7 +1,8 @@
 import DocumentStore
 import Synchronization
 
-/// How much each account holds of what `AccountLimits` limits in the documents' service. A pure value.
+/// The amounts of the documents' service that each account holds, of the resources that
+/// `AccountLimits` limits. A pure value.
 struct AccountHoldings: Sendable {
     enum Resource: Sendable, Hashable {
         case reads, commits, listenStreams, listenTargets, listenBytes, writeStreams
@@ -17,8 +18,10 @@ struct AccountHoldings: Sendable {
     /// Whether no account holds anything.
     var isEmpty: Bool { held.isEmpty }
 
-    /// - Throws: `DocumentStoreError` with `.resourceExhausted` where the account would hold more than its limit; then it holds
-    ///   what it held before.
+    /// Adds to the amount of a resource that an account holds.
+    ///
+    /// - Throws: `DocumentStoreError` with `.resourceExhausted` if the account would exceed its
+    ///   limit; nothing is added then.
     mutating func take(_ resource: Resource, _ amount: Int, for account: String) throws(DocumentStoreError) {
         let (limit, name, remedy) = terms(of: resource)
         let (sum, overflows) = (held[account]?[resource] ?? 0).addingReportingOverflow(amount)
@@ -44,7 +47,7 @@ struct AccountHoldings: Sendable {
     }
 }
 
-/// The usage of a running service. Administrators are not counted.
+/// The holdings of a running service. Administrators are not counted.
 final class AccountMeter: Sendable {
     private let usage: Mutex<AccountHoldings>
 
@@ -62,7 +65,7 @@ final class AccountMeter: Sendable {
         usage.withLock { $0.release(resource, amount, for: account) }
     }
 
-    /// Runs `body` while the caller holds one more of a resource.
+    /// Runs `body` while one unit of a resource counts for the caller.
     func holding<Result>(
         _ resource: AccountHoldings.Resource, for caller: Caller, _ body: () async throws -> Result
     ) async throws -> Result {

@@ -1,16 +1,19 @@
 import GRPCServer
 
-/// The caller of a call.
+/// The identity on whose behalf a call is made.
 package enum Caller: Sendable, Hashable, GRPCCaller {
-    /// Bypasses the rules: `Bearer owner` in emulator mode.
+    /// An administrator, to whom the rules do not apply: `Bearer owner` in emulator mode.
     case administrator
+    /// A signed-in user.
+    ///
     /// - Parameters:
-    ///   - expires: seconds since 1970; nil where the token has no end that is checked.
-    ///   - address: the account's e-mail address; nil for one without.
+    ///   - expires: The expiration of the token in seconds since 1970; nil if no expiration is
+    ///     enforced.
+    ///   - address: The account's e-mail address; nil if it has none.
     case user(id: String, expires: Int64?, address: String? = nil)
     case nobody
 
-    /// The account that limits are counted for; nil for the administrator, who has none.
+    /// The account whose limits apply; nil for an administrator, who has none.
     package var account: String? {
         switch self {
         case .administrator: nil
@@ -19,7 +22,7 @@ package enum Caller: Sendable, Hashable, GRPCCaller {
         }
     }
 
-    /// The account that the transport counts the call for; nil for a call without one.
+    /// The account for which the transport counts the call; nil for a call without an account.
     package var transportAccount: String? {
         switch self {
         case .administrator: "administrator"

@@ -4,10 +4,10 @@ import GRPCServer
 
 /// Identifies the callers of the service, and limits how many requests each may make.
 package protocol CallerAuthenticator: Sendable {
-    /// Yields when a credential that was accepted may have been revoked.
+    /// A stream that yields when a credential that was accepted may have been revoked.
     var changes: AsyncStream<Void> { get }
 
-    /// Returns the caller that a call's `authorization` header stands for.
+    /// Returns the caller that an `authorization` header identifies.
     ///
     /// - Throws: `DocumentStoreError` with `.unauthenticated` for a credential that is not valid.
     func identify(authorization: String?) throws -> Caller
@@ -19,9 +19,10 @@ package protocol CallerAuthenticator: Sendable {
 }
 
 extension CallerAuthenticator {
-    /// Returns the caller that the metadata of a call proves, for the transport's `authorize` hook.
+    /// Returns the caller that the metadata of a call identifies, for the transport's `authorize`
+    /// hook.
     ///
-    /// - Throws: The status that the call ends with before any message of it is taken.
+    /// - Throws: The status with which the call ends, before any of its messages is read.
     package func caller(of metadata: GRPCMetadata) throws(GRPCStatus) -> Caller {
         do {
             return try identify(authorization: metadata["authorization"])
@@ -32,9 +33,10 @@ extension CallerAuthenticator {
         }
     }
 
-    /// Returns the caller that the transport found for a call, and counts the call for the caller's account.
+    /// Returns the caller that the transport has identified for a call, and counts the call for the
+    /// caller's account.
     ///
-    /// - Throws: What `admit(_:)` throws for a caller.
+    /// - Throws: The errors of `admit(_:)` for a caller.
     func admit(_ call: GRPCServerCall) throws -> Caller {
         guard let caller = call.caller as? Caller else { throw DocumentStoreError.unauthenticated }
         try admit(caller)

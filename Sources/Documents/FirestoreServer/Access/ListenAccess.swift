@@ -3,23 +3,27 @@ import DocumentStore
 import FirestoreProtocol
 import Synchronization
 
-/// Applies the rules to the targets of one listen stream, when they are added and again where a
-/// change may have taken the right away: whose a document is, or the one above it, is known from
-/// its content only.
+/// Applies the rules to the targets of a listen stream: when they are added, and again whenever a
+/// change may have taken the right away.
+///
+/// The checks repeat because only the content of a document, or of its top-level document,
+/// determines whose it is.
 final class ListenAccess: Sendable {
     private struct State {
         struct Entry {
-            /// nil: allowed whatever changes.
+            /// The selection to check at each change; nil if it is allowed whatever changes.
             let selection: StoreListenTarget.Selection?
-            /// What the account is charged for it.
+            /// The bytes that the account is charged for the target.
             let bytes: Int
         }
 
-        /// Of each id the target that has it, then those that are still to be answered.
+        /// The target of each id, followed by later targets with the same id that the store has not
+        /// refused yet.
         var targets: [Int32: [Entry]] = [:]
-        /// How many selections are to be checked at each change.
+        /// The number of selections to check at each change.
         var checkedCount = 0
-        /// Targets that were refused after the fact; the client knows, the store's own word of it is not passed on.
+        /// Targets whose right was taken away. The client was notified, so the store's own event is
+        /// not passed on.
         var denied = Set<Int32>()
 
         mutating func drop(_ target: Int32, at index: Int) -> Entry? {
@@ -44,13 +48,16 @@ final class ListenAccess: Sendable {
         self.caller = caller
     }
 
-    /// - Throws: `DocumentStoreError.permissionDenied`, and where the account listens to too much.
+    /// Adds a target.
+    ///
+    /// - Throws: `DocumentStoreError.permissionDenied`, or `.resourceExhausted` if the account
+    ///   listens to too much.
     func add(_ target: StoreListenTarget) async throws {
         switch target.selection {
         case .query(let query):
             try await access.check(watched: query, asOf: nil, in: store, by: caller)
             try await checkResumption(of: target, query)
-        // Nothing of then is told of them.
+        // A stream of named documents reveals nothing of the time before.
         case .documents(let names):
             let documents = try await store.get(names, at: .strong).documents
             try await access.check(get: names, documents, in: store, by: caller)
@@ -58,7 +65,7 @@ final class ListenAccess: Sendable {
         guard caller != .administrator else { return }
         let needsChecks =
             switch target.selection {
-            // A query for what is the caller's own by its filter stays allowed.
+            // A query that selects the caller's own documents by its filter stays allowed.
             case .query(let query): try !access.allowsForEver(query, by: caller)
             case .documents: true
             }
@@ -75,7 +82,7 @@ final class ListenAccess: Sendable {
         }
     }
 
-    /// Gives back what the account was charged for the stream's targets.
+    /// Releases the charges of the account for the stream's targets.
     func releaseAll() {
         release(
             state.withLock { state in
@@ -90,7 +97,8 @@ final class ListenAccess: Sendable {
         usage.release(.listenBytes, entries.reduce(0) { $0 + $1.bytes }, for: caller)
     }
 
-    /// A stream that goes on tells the names of what the query found where the client left off.
+    /// Checks that the caller may see the names of the query's results at the time from which the
+    /// stream resumes, because the stream reports those that left the results.
     private func checkResumption(of target: StoreListenTarget, _ query: Query) async throws {
         let past: Timestamp? =
             switch target.resumption {
@@ -102,14 +110,16 @@ final class ListenAccess: Sendable {
         do {
             try await access.check(watched: query, asOf: past, in: store, by: caller)
         } catch let error as DocumentStoreError where error != .permissionDenied {
-            // A time that the store cannot go on from: it tells everything anew, or refuses.
+            // The store cannot resume from that time. It sends all results again, or refuses the
+            // target.
         }
     }
 
-    /// What the client may be told of an event, and the targets that must end, of which `allowed` tells it.
+    /// Returns the events that the client may receive in place of an event, and the targets that
+    /// must end. Their end is among the allowed events.
     func check(_ event: ListenEvent) async throws -> (allowed: [ListenEvent], denied: [Int32]) {
         if case .removed(let target, let cause) = event {
-            // A second target of one id is refused, and the first goes on.
+            // The store refuses a second target with the same id, and the first one continues.
             let isRefusal = cause?.code == .alreadyExists
             let (entry, isTold) = state.withLock { state in
                 (state.drop(target, at: isRefusal ? 1 : 0), isRefusal || state.denied.remove(target) == nil)
@@ -147,8 +157,10 @@ final class ListenAccess: Sendable {
         }
     }
 
-    /// Of a document that has left its targets: with its content for those who may still read it.
-    /// It may have left because it is somebody else's now.
+    /// Returns the event for a document that has left its targets: with its content if the caller
+    /// may still read it, otherwise with its name only.
+    ///
+    /// The document may have left because it belongs to another user now.
     private func gone(_ document: EncodedDocument, _ removed: [Int32]) async throws -> ListenEvent {
         try await isAllowed(.documents([document.name]), document)
             ? .changed(document, targetIDs: [], removedTargetIDs: removed)
