@@ -17,6 +17,7 @@ from typing import NamedTuple
 TOP = Path(__file__).resolve().parent.parent
 WIDTH = 120
 CONVERTED = [
+    "Sources/Accounts",
     "Sources/C/CDeflate", "Sources/C/CGear", "Sources/C/CISAL", "Sources/C/CLinux", "Sources/C/COpenSSL",
     "Sources/C/CSQLite", "Sources/C/CSystemd", "Sources/C/CYAML", "Sources/C/CZlib",
     "Sources/Control",

@@ -3,13 +3,14 @@ package import IdentityProtocol
 import IdentityServer
 import Synchronization
 
-/// Holds accounts to what they may use. One check a request, whose cost does not depend on what the account has.
+/// Enforces the quotas of accounts, with one check for each request, whose cost does not depend on
+/// the size of the account.
 package final class AccountQuotas: Sendable {
-    /// Seconds' worth of requests that may come at once.
+    /// The size of a burst, in seconds of the allowed rate of requests.
     static let burstSeconds = 60.0
 
     private let quota: @Sendable (_ user: String) -> AccountQuota
-    /// Seconds by a clock that nobody sets.
+    /// The seconds of a clock that cannot be set.
     private let now: @Sendable () -> Double
     private let requests = Mutex(TokenBuckets(burst: 1, perSecond: 1))
 
@@ -28,22 +29,23 @@ package final class AccountQuotas: Sendable {
 
     private static let start = ContinuousClock.now
 
-    /// Counts a request; false where the account makes too many.
+    /// Counts a request. Returns false if the account makes too many.
     package func admit(_ user: String) -> Bool {
         let rate = Double(quota(user).requestsPerSecond)
         let time = now()
         return requests.withLock { $0.take(user, burst: rate * Self.burstSeconds, rate: rate, now: time) }
     }
 
-    /// What the user's requests are limited to, for the refusal.
+    /// Returns the user's limit of requests per second, for the refusal.
     package func requestsPerSecond(of user: String) -> Int64 { quota(user).requestsPerSecond }
 
-    /// The bytes of objects that a user may keep.
+    /// Returns the maximum number of bytes of objects that a user may keep.
     package func objectBytes(of user: String) -> Int64 { quota(user).objectBytes }
 
-    /// Refuses a commit that would make a user own more documents than allowed.
+    /// Refuses a commit after which a user would own more documents than allowed.
     ///
-    /// - Throws: `DocumentStoreError` with `.resourceExhausted`; clients look for the first two words.
+    /// - Throws: `DocumentStoreError` with `.resourceExhausted`. Clients look for the first two
+    ///   words of its message.
     func check(_ commit: borrowing ProposedCommit, by user: String) throws {
         for growth in try commit.growth() {
             let limit = quota(growth.owner).documents

@@ -2,7 +2,7 @@ import FirestoreServer
 import SecurityRules
 
 extension Caller {
-    /// On whose behalf the rules decide.
+    /// The requester for whom the rules decide.
     var requester: Requester {
         switch self {
         case .administrator: .administrator

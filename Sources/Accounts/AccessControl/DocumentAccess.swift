@@ -5,10 +5,11 @@ package import FirestoreServer
 import SecurityRules
 import Synchronization
 
-/// Applies the rules and the quotas to calls. Refusals of the rules are `DocumentStoreError.permissionDenied`.
+/// Applies the rules and the quotas to calls. The rules refuse with
+/// `DocumentStoreError.permissionDenied`.
 package struct DocumentAccess: DocumentAccessPolicy {
     let rules = BuiltInRules()
-    /// Decides which objects of others may be read; nil: none.
+    /// The decision about objects of other users; nil if none may be read.
     let objects: SharedObjects?
     /// The quotas that commits are held to; nil: none.
     let quotas: AccountQuotas?
@@ -46,24 +47,27 @@ package struct DocumentAccess: DocumentAccessPolicy {
             changes.withLock { $0.formUnion(found) }
         }
 
-        /// Counts the changes again: others may have read the state before the commit after they were first counted.
+        /// Counts the changes again, because others may have read the state before the commit after
+        /// the changes were first counted.
         func end() { access.noteStored(changes.withLock { $0 }) }
     }
 
-    /// Decides inside a commit's transaction.
+    /// Checks a commit inside its transaction.
     ///
-    /// - Parameter readable: the objects of others that the caller may read; references to others may not be added.
+    /// - Parameter readable: The objects of others that the caller may read. References to any
+    ///   other object of another user may not be added.
     func check(
         _ commit: borrowing ProposedCommit, by caller: Caller, readable: Set<ObjectReference> = []
     ) throws {
         guard caller != .administrator else { return }
         for change in commit.changes {
-            // What a task references may go to its history.
+            // References that a task already has may also be added to its history.
             let task = try change.write.name.root.flatMap { try commit.get($0) }
             guard Self.addsOnly(readable, in: change, of: task, by: caller) else {
                 throw DocumentStoreError.permissionDenied
             }
-            // A closure cannot hold on to the commit, so what the rules may ask for is got ahead.
+            // The closure cannot capture the commit, so the documents that the rules may ask for
+            // are read ahead.
             var known: [DocumentName: Document] = [:]
             if let root = change.write.name.root { known[root] = try commit.get(root) ?? commit.getAfter(root) }
             let lists = rules.lists(deciding: Array(known.values), for: caller.requester)
@@ -94,13 +98,14 @@ package struct DocumentAccess: DocumentAccessPolicy {
         return known.reduce(added) { $0.subtracting($1) }.isEmpty
     }
 
-    /// Whether a document is a task or below one. Only there are references to objects checked when
-    /// they are written, so only there do they open anything.
+    /// Whether a document is a task or below one. References to objects are checked on writing only
+    /// there, so only there do they grant access.
     static func isAmongTasks(_ name: DocumentName) -> Bool {
         name.collectionPath == "tasks" || name.root?.collectionPath == "tasks"
     }
 
-    /// Counts what a commit is about to change for `SharedObjects`. Returns what to count again once it is stored.
+    /// Counts the changes of a commit for `SharedObjects` before it is stored. Returns the changes
+    /// to count again afterwards.
     func noteChanges(of commit: borrowing ProposedCommit, in database: DatabaseName) throws -> Set<Int> {
         guard let objects, database == objects.database else { return [] }
         var roots: [DocumentName: Document] = [:]
@@ -114,12 +119,13 @@ package struct DocumentAccess: DocumentAccessPolicy {
 
     func noteStored(_ changes: Set<Int>) { objects?.changes.note(changes) }
 
-    /// Looks at writes before they are tried: whether a precondition holds must not tell a user
-    /// what lies in the namespace of another one, and nobody may flood others with invitations.
+    /// Checks writes before they are tried.
     ///
-    /// The number of invitations is that of the moment: commits that run at the same time may together exceed a limit.
+    /// A failed precondition must not reveal documents in another user's namespace, and users must
+    /// not be flooded with invitations. The number of invitations is that of the moment: commits
+    /// that run at the same time may together exceed a limit.
     ///
-    /// - Returns: the objects of others that the writes name and the caller may read.
+    /// - Returns: The objects of others that the writes name and that the caller may read.
     @discardableResult func prepare(
         _ writes: [Write], in store: any DocumentStore, by caller: Caller
     ) async throws -> Set<ObjectReference> {
@@ -128,7 +134,8 @@ package struct DocumentAccess: DocumentAccessPolicy {
         if !foreign.isEmpty {
             let found = try await get(foreign, in: store)
             for name in foreign {
-                // Refused here is who knows nothing of the document; the guard decides about what is written.
+                // Only callers who may not know of the document are refused here; the guard decides
+                // about the write itself.
                 let document = found[name]
                 let deciding = rules.names(deciding: name, before: document, after: nil, for: caller.requester)
                 let known = try await get(deciding, in: store)
@@ -149,7 +156,7 @@ package struct DocumentAccess: DocumentAccessPolicy {
         var readable: Set<ObjectReference> = []
         for write in writes where Self.isAmongTasks(write.name) {
             for reference in ObjectReference.all(in: write, where: { $0.owner != user }) {
-                // References that other databases hold open nothing.
+                // References in other databases grant no access.
                 guard let objects, store.database == objects.database else {
                     readable.insert(reference)
                     continue
@@ -200,7 +207,7 @@ package struct DocumentAccess: DocumentAccessPolicy {
 
     /// Checks a read of documents by name.
     ///
-    /// - Parameter moment: as of when the documents above them and their lists are looked at.
+    /// - Parameter moment: The time as of which their top-level documents and their lists are read.
     private func check(
         get names: [DocumentName], _ documents: [EncodedDocument?], at moment: ReadMoment,
         in store: any DocumentStore, by caller: Caller
@@ -215,9 +222,11 @@ package struct DocumentAccess: DocumentAccessPolicy {
         }
     }
 
-    /// Reading documents by name as they are now or, with `past`, as they were: then the rules must
-    /// allow it as everything was, and as everything is now. What no longer exists is judged as it
-    /// was, too, by the lists of now.
+    /// Checks a read of documents by name, of the present state or, with `past`, of a past one.
+    ///
+    /// For a past state the rules must allow the read both with the documents of that time and with
+    /// the present ones. A document that no longer exists is judged by its past content and the
+    /// present lists.
     package func check(
         get names: [DocumentName], asOf past: Timestamp?, in store: any DocumentStore, by caller: Caller
     ) async throws {
@@ -231,13 +240,15 @@ package struct DocumentAccess: DocumentAccessPolicy {
         try await check(get: names, documents, in: store, by: caller)
     }
 
-    /// Whether every possible result of the query may be read. With `past`, the rules must allow
-    /// the query now and as of then, and each result of then now too.
+    /// Checks that every possible result of the query may be read.
+    ///
+    /// With `past`, the rules must allow the query now and as of that time, and each result of that
+    /// time must be readable now.
     package func check(
         list query: Query, asOf past: Timestamp?, in store: any DocumentStore, by caller: Caller
     ) async throws {
         try await check(watched: query, asOf: past, in: store, by: caller)
-        // Below a document that decides about all of them the results need no look of their own.
+        // Results below a document that decides about all of them need no separate check.
         guard let past, query.parent.path.isEmpty, try !allowsForEver(query, by: caller) else { return }
         var results = try await store.query(query, at: .at(past), for: caller.account).documents.makeAsyncIterator()
         while let page = try await results.nextPage() {
@@ -245,7 +256,8 @@ package struct DocumentAccess: DocumentAccessPolicy {
         }
     }
 
-    /// Whether what the query finds from now on may be read and, with `past`, the names of what it found then.
+    /// Checks that the future results of the query may be read and, with `past`, the names of its
+    /// results at that time.
     package func check(
         watched query: Query, asOf past: Timestamp?, in store: any DocumentStore, by caller: Caller
     ) async throws {
@@ -265,20 +277,21 @@ package struct DocumentAccess: DocumentAccessPolicy {
         }
     }
 
-    /// Whether what the query may see stays allowed, whatever changes.
+    /// Whether the query stays allowed whatever changes.
     package func allowsForEver(_ query: Query, by caller: Caller) throws -> Bool {
         try caller == .administrator || rules.isForEver(Self.asCollection(query), by: caller.requester)
     }
 
-    /// A collection group is judged as a collection: the rules see to it that what it finds names
-    /// its owner and list truthfully.
+    /// Returns the query with a collection group treated as a collection, because the rules ensure
+    /// that each document in the group names its true owner and list.
     private static func asCollection(_ query: Query) -> Query {
         var query = query
         if query.parent.path.isEmpty { query.allDescendants = false }
         return query
     }
 
-    /// Listing all documents or collections below a parent; with `past` the rules must allow it now and as of then.
+    /// Checks that all documents or collections below a parent may be listed; with `past`, now and
+    /// as of that time.
     package func check(
         listing parent: ParentName, asOf past: Timestamp?, in store: any DocumentStore, by caller: Caller
     ) async throws {
@@ -291,12 +304,13 @@ package struct DocumentAccess: DocumentAccessPolicy {
         }
     }
 
-    /// What no user has a rule for.
+    /// Throws for callers other than administrators, for operations that no rule allows to users.
     package func checkAdministration(by caller: Caller) throws {
         guard caller == .administrator else { throw DocumentStoreError.permissionDenied }
     }
 
-    /// The documents of these names, and the lists that decide about them and about `others`, as of one moment.
+    /// Returns the documents with these names, and the lists that decide about them and about
+    /// `others`, as of one point in time.
     private func documents(
         _ names: [DocumentName], and others: [Document] = [], at moment: ReadMoment, in store: any DocumentStore,
         by caller: Caller
@@ -321,7 +335,7 @@ package struct DocumentAccess: DocumentAccessPolicy {
 }
 
 extension ParentName {
-    /// The top-level document of the tree that the parent is in; nil for the whole database.
+    /// The top-level document above the parent; nil for the whole database.
     fileprivate var root: DocumentName? {
         guard !path.isEmpty, let name = try? DocumentName(database: database, path: path) else { return nil }
         return name.root ?? name

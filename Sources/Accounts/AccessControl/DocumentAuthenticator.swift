@@ -4,14 +4,16 @@ import IdentityProtocol
 package import IdentityServer
 import SecurityRules
 
-/// Identifies the callers of the documents' service by their ID tokens, and holds them to their quotas.
+/// Identifies the callers of the documents' service by their ID tokens, and enforces their quotas.
 package struct DocumentAuthenticator: CallerAuthenticator {
     private let authenticator: Authenticator
     private let isEmulator: Bool
     private let quotas: AccountQuotas
 
-    /// - Parameter isEmulator: whether requests are not counted, and calls without a header are let through as nobody's, whom
-    ///   the rules then refuse, as Google's emulator does.
+    /// Creates an authenticator.
+    ///
+    /// - Parameter isEmulator: Whether to behave like Google's emulator: requests are not counted,
+    ///   and calls without a header are accepted as those of no user, which the rules then refuse.
     package init(_ authenticator: Authenticator, quotas: AccountQuotas, isEmulator: Bool) {
         self.authenticator = authenticator
         self.quotas = quotas

@@ -4,10 +4,11 @@ import FirestoreProtocol
 import ObjectStorage
 
 extension ObjectReference {
-    /// Returns the keys of an account's objects that tasks, and the history below them, reference: after
-    /// the account's own tasks are gone, these are the attachments that it has put into lists of others.
+    /// Returns the keys of an account's objects that tasks, and the history below them, reference.
+    /// Once the account's own tasks are removed, these are the attachments that it has added to
+    /// lists of others.
     ///
-    /// A task only gets a reference to an object that its owner may read.
+    /// A task can only have a reference to an object that its owner may read.
     ///
     /// - Parameter manifest: Returns the bytes of a manifest by its key, or nil if there is none.
     package static func keys(

@@ -1,9 +1,10 @@
 import DocumentModel
 import ObjectStorage
 
-/// A key of an attachment's object, `<user>/chunks/<2 hex>/<64 hex>` or `<user>/manifests/<2 hex>/<64 hex>`.
+/// The key of an attachment's object, `<user>/chunks/<2 hex>/<64 hex>` or `<user>/manifests/<2
+/// hex>/<64 hex>`.
 package struct ObjectReference: Hashable, Sendable {
-    /// The user among whose objects it is.
+    /// The user to whom the object belongs.
     let owner: String
     let isManifest: Bool
     let hash: ContentHash
@@ -14,9 +15,9 @@ package struct ObjectReference: Hashable, Sendable {
         self.hash = hash
     }
 
-    /// Returns nil for what is no such key.
+    /// Parses a key; returns nil for any other text.
     init?(key: String) {
-        // Most texts are told apart by their length.
+        // The length rules out most texts.
         guard (76...203).contains(key.utf8.count) else { return nil }
         let parts = key.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count == 4, !parts[0].isEmpty, parts[1] == "chunks" || parts[1] == "manifests",
@@ -32,7 +33,7 @@ package struct ObjectReference: Hashable, Sendable {
         return "\(owner)/\(isManifest ? "manifests" : "chunks")/\(hex.prefix(2))/\(hex)"
     }
 
-    /// The keys that are values in these fields, at any depth, and pass `test`.
+    /// Returns the keys among the values of these fields, at any depth, that pass `test`.
     static func all(
         in fields: [String: Value], where test: (ObjectReference) -> Bool = { _ in true }
     ) -> Set<ObjectReference> {
@@ -41,7 +42,7 @@ package struct ObjectReference: Hashable, Sendable {
         return found
     }
 
-    /// The keys that a write could put into a document.
+    /// Returns the keys that a write could put into a document.
     static func all(in write: Write, where test: (ObjectReference) -> Bool) -> Set<ObjectReference> {
         var found: Set<ObjectReference> = []
         if case .update(_, let fields) = write.operation { found = all(in: fields, where: test) }

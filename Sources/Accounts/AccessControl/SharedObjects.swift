@@ -3,23 +3,24 @@ package import DocumentStore
 import FirestoreServer
 import ObjectStorage
 
-/// Decides which objects of others a user may read: those that the user's own tasks, the tasks of a
-/// list in which both take part, or the history below these reference now.
+/// Decides which objects of others a user may read: those that are currently referenced by the
+/// user's own tasks, by the tasks of a list in which both participate, or by the history below such
+/// tasks.
 ///
-/// A task of the user's own may only have got such a reference while the user could read the object
+/// A task of the user's own can only have got such a reference while the user could read the object
 /// (see `DocumentAccess.prepare`), so an attachment stays with its task when its uploader leaves
-/// the list. A reference names an object itself, or a manifest that lists it. What tasks reference
-/// is kept in memory, so that a request costs the reading of one list and one task; it is collected
-/// again at most once for each change.
+/// the list. A reference names an object itself, or a manifest that lists it. The references of
+/// tasks are cached in memory, so that a request costs reading one list and one task. The cache is
+/// refreshed at most once for each change.
 package actor SharedObjects {
-    /// Tasks whose references are collected together.
+    /// A set of tasks whose references are collected together.
     private enum Scope: Hashable {
         /// The tasks of a shared list.
         case list(SharedList)
-        /// The tasks that a user owns, in whatever list.
+        /// The tasks that a user owns, in any list.
         case own(user: String)
 
-        /// What names the scope while its members change.
+        /// The identity of the scope, which does not depend on the list's members.
         var key: [String] {
             switch self {
             case .list(let list): ["list", list.id]
@@ -27,7 +28,7 @@ package actor SharedObjects {
             }
         }
 
-        /// What selects its tasks and the history below them.
+        /// The filter that selects its tasks and the history below them.
         var filter: Query.Filter {
             switch self {
             case .list(let list):
@@ -39,34 +40,37 @@ package actor SharedObjects {
             }
         }
 
-        /// Whether the references to the objects of a user are of interest: everybody reads their own anyway.
+        /// Whether references to the objects of a user matter. Users can read their own objects
+        /// without any reference.
         func concerns(objectsOf owner: String) -> Bool {
             if case .own(let user) = self { owner != user } else { true }
         }
     }
 
-    /// Where a scope references an object.
+    /// A document in which a scope references an object.
     private struct Place: Sendable {
         /// The task, or an entry of its history.
         let document: DocumentName
-        /// What stands there: the object, or the manifest that lists it.
+        /// The reference in the document: to the object, or to the manifest that lists it.
         let reference: ObjectReference
     }
 
-    /// What the tasks of a scope reference.
+    /// The references of the tasks of a scope.
     private struct Index: Sendable {
-        /// The changes that had been counted when it was collected.
+        /// The number of changes that had been counted when the index was collected.
         let count: UInt64
-        /// When it may be collected again: one that took long is not collected again for some time,
-        /// so that nobody keeps the server busy with it.
+        /// The earliest time for the next collection. A collection that took long is not repeated
+        /// for some time, so that a client cannot keep the server busy with it.
         var renewal: ContinuousClock.Instant?
         var places: [ObjectReference: DocumentName] = [:]
         var manifests: [ObjectReference] = []
-        /// By the first bytes of a chunk's hash, the position in `manifests` of one that lists it.
-        /// The owner of the manifest owns the chunks and has put both there, so a hash that only
-        /// begins alike opens nothing to others that they could ask for.
+        /// The position in `manifests` of a manifest that lists a chunk, by the first bytes of the
+        /// chunk's hash.
+        ///
+        /// The owner of the manifest owns the chunks and has uploaded both, so another chunk whose
+        /// hash starts with the same bytes gives others no access that they could make use of.
         var chunks: [UInt64: UInt32] = [:]
-        /// The same for further manifests that list it.
+        /// The positions of further manifests that list the chunk.
         var otherManifests: [UInt64: [UInt32]] = [:]
         var chunkCount = 0
 
@@ -87,12 +91,14 @@ package actor SharedObjects {
         let lists: [SharedList]
     }
 
-    /// Chunks of manifests that are known of one list; what is above it cannot be read by others than their owner.
+    /// The maximum number of chunks that are indexed of one list. Chunks above it can be read by
+    /// their owner only.
     static let chunkLimit = 2_000_000
-    /// Chunks and references that are known of all lists, above which those of other lists are forgotten.
+    /// The maximum number of chunks and references that are indexed of all lists. Above it, those
+    /// of other lists are dropped.
     private static let totalLimit = 4_000_000
     private static let circleLimit = 10_000
-    /// A collection that takes longer than this is followed by a pause of four times its duration.
+    /// The duration above which a collection is followed by a pause of four times its duration.
     private static let quickCollection = Duration.milliseconds(100)
 
     nonisolated let changes = SharingChanges()
@@ -103,7 +109,10 @@ package actor SharedObjects {
     private var collecting: [[String]: (count: UInt64, task: Task<Index, any Error>)] = [:]
     private var circles: [String: Circle] = [:]
 
-    /// - Parameter manifest: reads an object of the users' bucket; nil where there is none.
+    /// Creates an empty cache.
+    ///
+    /// - Parameter manifest: Returns the bytes of an object of the users' bucket; nil if there is
+    ///   none.
     package init(
         database: DatabaseName, store: @escaping @Sendable () async throws -> any DocumentStore,
         manifest: @escaping @Sendable (_ key: String) async throws -> [UInt8]?
@@ -113,7 +122,7 @@ package actor SharedObjects {
         self.manifest = manifest
     }
 
-    /// Whether a user may read the object at `key`, which is not among his own.
+    /// Whether a user may read the object at `key`, which belongs to another user.
     package func mayRead(_ key: String, by user: String) async throws -> Bool {
         guard !user.isEmpty, let reference = ObjectReference(key: key), reference.key == key, reference.owner != user
         else { return false }
@@ -137,7 +146,7 @@ package actor SharedObjects {
 
     // MARK: Lists
 
-    /// The lists that a user shares with others.
+    /// Returns the lists that a user shares with others.
     private func lists(of user: String) async throws -> [SharedList] {
         let count = changes.count(ofUser: user)
         if let known = circles[user], known.count == count { return known.lists }
@@ -161,8 +170,8 @@ package actor SharedObjects {
 
     // MARK: What tasks reference
 
-    /// Collects what the tasks of a scope reference now. A collection that is in progress is waited
-    /// for, so that there is one at a time.
+    /// Returns the current references of the tasks of a scope. A collection in progress is awaited,
+    /// so that at most one runs for a scope.
     private func collected(_ scope: Scope) async throws -> Index {
         let key = scope.key
         while let running = collecting[key] {
@@ -198,7 +207,8 @@ package actor SharedObjects {
             for try await document in try await store.query(query, at: .strong).documents {
                 let document = try document.decoded()
                 guard DocumentAccess.isAmongTasks(document.name) else { continue }
-                // A task that references the same comes first, and is what is likeliest to stay.
+                // The task comes before its history, because it is more likely to keep the
+                // reference.
                 let references = ObjectReference.all(in: document.fields) { scope.concerns(objectsOf: $0.owner) }
                 for reference in references where index.places[reference] == nil {
                     index.places[reference] = document.name
@@ -223,7 +233,7 @@ package actor SharedObjects {
 
     // MARK: As it is now
 
-    /// Whether a task of the scope references the object now, as one of the places says that it did.
+    /// Whether a task of the scope currently references the object, in one of the indexed places.
     private func holds(
         _ index: Index, _ reference: ObjectReference, _ scope: Scope, for user: String
     ) async throws -> Bool {
@@ -237,7 +247,8 @@ package actor SharedObjects {
                 places.append(Place(document: document, reference: manifest))
             }
         }
-        // One that went may stand in front of others that did not; more than a few alike are not worth a read each.
+        // A place that lost its reference may precede others that still have it. More than a few
+        // places are not worth a read each.
         for place in places.prefix(4) {
             if try await isSo(place, in: scope, reference.owner, user) { return true }
         }

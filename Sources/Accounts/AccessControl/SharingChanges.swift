@@ -2,26 +2,26 @@ import DocumentModel
 import DocumentStore
 import Synchronization
 
-/// Counts the changes of lists, of their tasks and of who takes part in them, so that what was read
-/// of them is known to be out of date.
+/// Counts the changes of lists, of their tasks and of their participants, so that cached data is
+/// known to be out of date.
 ///
-/// A change is counted when it is about to be stored and again when it has been: what is read in
-/// between may be either. Lists and users share counters, so a count may also rise for another
-/// one's change.
+/// A change is counted before it is stored and again afterwards, because a read in between may see
+/// either state. Lists and users share counters, so a count may also rise because of a change
+/// elsewhere.
 final class SharingChanges: Sendable {
     private static let size = 1 << 12
     private let counts = Mutex([UInt64](repeating: 0, count: size))
 
     func count(ofList list: String) -> UInt64 { counts.withLock { $0[Self.index("list", list)] } }
 
-    /// Of the tasks that a user owns, and of the history below them.
+    /// Returns the count of the tasks that a user owns, and of the history below them.
     func count(ofOwner user: String) -> UInt64 { counts.withLock { $0[Self.index("owner", user)] } }
 
     func count(ofUser user: String) -> UInt64 { counts.withLock { $0[Self.index("user", user)] } }
 
-    /// What a proposed commit changes, for `note`.
+    /// Returns the changes of a proposed commit, for `note`.
     ///
-    /// - Parameter root: returns the top-level document above another one.
+    /// - Parameter root: Returns the top-level document above another one.
     static func changes(
         in changes: [ProposedChange], root: (DocumentName) throws -> Document?
     ) rethrows -> Set<Int> {
@@ -66,7 +66,7 @@ final class SharingChanges: Sendable {
     }
 }
 
-/// A list and who takes part in it.
+/// A list and its participants.
 struct SharedList: Sendable, Hashable {
     let id: String
     let owner: String

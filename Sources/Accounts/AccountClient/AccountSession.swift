@@ -2,11 +2,11 @@ package import HTTPClient
 import HTTPMessages
 package import IdentityProtocol
 
-/// The signed-in account of a daemon: gives ID tokens and storage keys that are good for a while yet, and asks the
-/// server for new ones ahead of their end.
+/// The signed-in account of a daemon. It provides ID tokens and storage keys with some remaining
+/// lifetime, and requests new ones before they expire.
 ///
-/// Lifetimes are what the server says, measured with a clock that nobody sets; a machine in 1970 works as well as any
-/// other. Callers at the same time share one refresh.
+/// Lifetimes are taken from the server and measured with a monotonic clock, so a wrong system clock
+/// does no harm. Concurrent callers share one refresh.
 package actor AccountSession {
     private struct Timed<Value: Sendable>: Sendable {
         let value: Value
@@ -40,26 +40,29 @@ package actor AccountSession {
         content = try file.load()
     }
 
-    /// Who is signed in, and where; nil: nobody.
+    /// The signed-in user and the server; nil if no user is signed in.
     package var current: SessionFile.Content? { content }
 
     // MARK: signing in and out
 
-    /// Makes an anonymous account on the server.
+    /// Creates an anonymous account on the server, and signs in to it.
     package func signInAnonymously(server: String, invitation: String? = nil) async throws {
         let asked = now()
         let session = try await client(server).signUpAnonymously(invitation: invitation)
         try adopt(session, server: server, asked: asked)
     }
 
-    /// Makes a lasting account on the server.
+    /// Creates a permanent account on the server, and signs in to it.
     package func signUp(server: String, email: String, password: String, invitation: String? = nil) async throws {
         let asked = now()
         let session = try await client(server).signUp(email: email, password: password, invitation: invitation)
         try adopt(session, server: server, asked: asked)
     }
 
-    /// - Parameter accepting: decides by the user's id whether the session becomes this machine's; what it throws is thrown.
+    /// Signs in to an account.
+    ///
+    /// - Parameter accepting: Called with the user's id; an error that it throws is rethrown, and
+    ///   the session is not used.
     package func signIn(
         server: String, email: String, password: String, accepting: (_ userID: String) throws -> Void = { _ in }
     ) async throws {
@@ -71,7 +74,8 @@ package actor AccountSession {
 
     /// Sets the password of the account that a code is for, and signs in to it.
     ///
-    /// - Parameter accepting: decides by the user's id, before the code is used up, whether the session becomes this machine's.
+    /// - Parameter accepting: Called with the user's id before the code is used up; an error that
+    ///   it throws is rethrown, and the session is not used.
     package func signIn(
         server: String, code: String, password: String, accepting: (_ userID: String) throws -> Void = { _ in }
     ) async throws {
@@ -82,14 +86,14 @@ package actor AccountSession {
         try await signIn(server: server, email: email, password: password, accepting: accepting)
     }
 
-    /// Replaces the password; all other sessions of the account end.
+    /// Replaces the password, which ends all other sessions of the account.
     package func changePassword(from old: String, to new: String) async throws {
         let content = try signedIn()
         guard let email = content.email else {
             throw IdentityError(.invalidEmail, "An anonymous account has no password; `ferry link` gives it one.")
         }
         let client = client(content.server)
-        // The server wants a fresh sign-in for this.
+        // The server requires a recent sign-in for this.
         let fresh = try await client.signIn(email: email, password: old)
         guard fresh.userID == content.userID else {
             throw IdentityError(.protocolViolation, "The server signed in another account.")
@@ -99,13 +103,13 @@ package actor AccountSession {
         try adopt(session, server: content.server, asked: asked)
     }
 
-    /// What the account uses and may use; nil where the server does not say.
+    /// Returns what the account uses and may use; nil if the server does not report it.
     package func quota() async throws -> QuotaReport? {
         let client = client(try signedIn().server)
         return try await withToken { try await client.quota(idToken: $0) }
     }
 
-    /// Turns the anonymous account into a lasting one with everything in it.
+    /// Turns the anonymous account into a permanent one with all its data.
     package func link(email: String, password: String) async throws {
         let server = try signedIn().server
         let (session, asked) = try await withToken { idToken in
@@ -115,13 +119,13 @@ package actor AccountSession {
         try adopt(session, server: server, asked: asked)
     }
 
-    /// The id of another account of the server by its e-mail address; nil: there is none.
+    /// Returns the id of another account of the server by its e-mail address; nil if there is none.
     package func userID(of email: String) async throws -> String? {
         let client = client(try signedIn().server)
         return try await withToken { try await client.userID(of: email, idToken: $0) }
     }
 
-    /// Forgets the session on this machine.
+    /// Removes the session from this machine.
     package func signOut() throws {
         try file.remove()
         content = nil
@@ -130,16 +134,17 @@ package actor AccountSession {
 
     // MARK: credentials
 
-    /// An ID token for the next call. Where the server is out of reach the last token is used up to its end.
+    /// Returns an ID token for the next call. While the server is unreachable, the last token is
+    /// used until it expires.
     ///
-    /// Throws `IdentityError`: `needsLogin` tells whether only the user can help.
+    /// - Throws: `IdentityError`. Its `needsLogin` states whether the user must sign in again.
     package func idToken() async throws -> String {
         if let token, now() < token.refreshAt { return token.value }
         let before = content
         do {
             try await refresh()
         } catch let error as IdentityError where error.code.needsLogin && content != before {
-            // What was refused is the session of before: a new one, or a new password, came meanwhile.
+            // The refused session was replaced meanwhile, by a new sign-in or a new password.
             return try await idToken()
         } catch let error as IdentityError where error.code.isTransient {
             if let token, now() < token.endsAt { return token.value }
@@ -149,12 +154,12 @@ package actor AccountSession {
         return token.value
     }
 
-    /// A server did not accept this token: the next one will be new.
+    /// Discards a token that a server did not accept, so that the next one is new.
     package func reject(idToken: String) {
         if token?.value == idToken { token = nil }
     }
 
-    /// Keys for the next calls to the object store.
+    /// Returns keys for the next calls to the object store.
     package func storageCredential() async throws -> TemporaryStorageCredential {
         if let storage, now() < storage.refreshAt { return storage.value }
         let server = try signedIn().server
@@ -173,15 +178,15 @@ package actor AccountSession {
         }
     }
 
-    /// The object store did not accept these keys: the next ones will be new.
+    /// Discards keys that the object store did not accept, so that the next ones are new.
     package func reject(storageAccessKey: String) {
         if storage?.value.accessKey == storageAccessKey { storage = nil }
     }
 
     // MARK: parts
 
-    /// Calls with an ID token, and with a new one where the server does not take that: its clock
-    /// was set, or its keys are others.
+    /// Calls `call` with an ID token, and again with a new one if the server refuses the token, for
+    /// example because its clock was set or its keys were replaced.
     private func withToken<Result: Sendable>(_ call: (String) async throws -> Result) async throws -> Result {
         let token = try await idToken()
         do {
@@ -196,8 +201,8 @@ package actor AccountSession {
         if let refreshing { return try await refreshing.value }
         let content = try signedIn()
         let client = client(content.server)
-        // A task of its own, so that a caller who gives up does not end it for the others; the client's time limits
-        // end it.
+        // A separate task, so that a caller that gives up does not cancel the refresh for the
+        // others. The client's time limits end it.
         let task = Task {
             let asked = now()
             let session = try await client.refresh(content.refreshToken)
@@ -209,7 +214,7 @@ package actor AccountSession {
     }
 
     private func finish(_ session: Session, of old: SessionFile.Content, asked: ContinuousClock.Instant) throws {
-        // Somebody signed in or out meanwhile.
+        // The user signed in or out meanwhile.
         guard content == old else { return }
         guard session.userID == old.userID else {
             throw IdentityError(.protocolViolation, "The server refreshed the session of another account.")

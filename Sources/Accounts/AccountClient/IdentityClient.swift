@@ -4,40 +4,44 @@ package import IdentityProtocol
 import JSON
 import XML
 
-/// Signs in to an identity server: `ferry-server`, Firebase's Auth emulator, or whatever speaks the Identity Toolkit's
-/// REST at one URL. Holds no state.
+/// A client of an identity server: `ferry-server`, Firebase's Auth emulator, or another server with
+/// the Identity Toolkit's REST interface. It holds no state.
 ///
-/// All calls throw `IdentityError`, or `CancellationError`; `.offline` for whatever is not the server's own answer,
-/// captive portals included.
+/// All calls throw `IdentityError` or `CancellationError`. The code is `.offline` for any response
+/// that is not the server's own, such as that of a captive portal.
 package struct IdentityClient: Sendable {
     private static let answerLimit = 256 << 10
 
     private let url: String
     private let http: HTTPClient
 
-    /// - Parameter url: of the server's root.
+    /// Creates a client.
+    ///
+    /// - Parameter url: The URL of the server's root.
     package init(url: String, http: HTTPClient = HTTPClient()) {
         self.url = url.hasSuffix("/") ? String(url.dropLast()) : url
         self.http = http
     }
 
-    /// - Parameter invitation: for servers that make accounts by invitation.
+    /// Creates an anonymous account.
+    ///
+    /// - Parameter invitation: A code, for servers that require an invitation.
     package func signUpAnonymously(invitation: String? = nil) async throws -> Session {
         var request: JSONObject = ["returnSecureToken": true]
         request["invitationCode"] = invitation.map { .string($0) }
         return try Self.session(try await account("signUp", request))
     }
 
-    /// Makes a lasting account.
+    /// Creates a permanent account.
     ///
-    /// - Parameter invitation: for servers that make accounts by invitation.
+    /// - Parameter invitation: A code, for servers that require an invitation.
     package func signUp(email: String, password: String, invitation: String? = nil) async throws -> Session {
         var request = Self.credentials(email, password)
         request["invitationCode"] = invitation.map { .string($0) }
         return try Self.session(try await account("signUp", request))
     }
 
-    /// The account whose password a code sets. The code stays good.
+    /// Returns the account whose password a code sets. The code stays valid.
     package func account(passwordCode code: String) async throws -> (email: String, userID: String) {
         let answer = try await account("resetPassword", ["oobCode": .string(code)])
         guard let email = answer["email"]?.stringValue, let user = answer["localId"]?.stringValue else {
@@ -46,12 +50,12 @@ package struct IdentityClient: Sendable {
         return (email, user)
     }
 
-    /// Sets the password of the account that a code is for; the code is used up.
+    /// Sets the password of the account that a code is for, and uses up the code.
     package func resetPassword(code: String, password: String) async throws {
         _ = try await account("resetPassword", ["oobCode": .string(code), "newPassword": .string(password)])
     }
 
-    /// Replaces the password of the token's account. All other sessions of it end.
+    /// Replaces the password of the token's account. All other sessions of the account end.
     package func changePassword(idToken: String, to password: String) async throws -> Session {
         try Self.session(
             try await account(
@@ -59,7 +63,7 @@ package struct IdentityClient: Sendable {
                 ["idToken": .string(idToken), "password": .string(password), "returnSecureToken": true]))
     }
 
-    /// What the token's account uses and may use; nil where the server does not say.
+    /// Returns what the token's account uses and may use; nil if the server does not report it.
     package func quota(idToken: String) async throws -> QuotaReport? {
         let answer = try await account("lookup", ["idToken": .string(idToken)])
         return answer["users"]?[0]?[QuotaReport.field].map { QuotaReport(json: $0) }
@@ -69,7 +73,8 @@ package struct IdentityClient: Sendable {
         try Self.session(try await account("signInWithPassword", Self.credentials(email, password)))
     }
 
-    /// Gives the account of the token an e-mail and a password; it keeps its id, and with it all it owns.
+    /// Adds an e-mail address and a password to the token's account, which keeps its id and all its
+    /// data.
     package func link(idToken: String, email: String, password: String) async throws -> Session {
         var request = Self.credentials(email, password)
         request["idToken"] = .string(idToken)
@@ -86,20 +91,20 @@ package struct IdentityClient: Sendable {
             userID: user, email: nil, idToken: idToken, refreshToken: refreshToken, lifetime: .seconds(lifetime))
     }
 
-    /// The id of the account with an e-mail address; nil: there is none.
+    /// Returns the id of the account with an e-mail address; nil if there is none.
     package func userID(of email: String, idToken: String) async throws -> String? {
         let answer = try await account("lookup", ["idToken": .string(idToken), "email": .array([.string(email)])])
         return answer["users"]?[0]?["localId"]?.stringValue
     }
 
-    /// Removes the account; its documents and objects are not touched by this.
+    /// Removes the account, but not its documents and objects.
     package func delete(idToken: String) async throws {
         _ = try await account("delete", ["idToken": .string(idToken)])
     }
 
-    /// Asks STS for keys to the user's objects.
+    /// Requests keys to the user's objects from STS.
     ///
-    /// - Parameter lifetime: in seconds, from 900 to 43200.
+    /// - Parameter lifetime: The lifetime in seconds, from 900 to 43200.
     package func storageCredential(idToken: String, lifetime: Int = 3600) async throws -> TemporaryStorageCredential {
         let fields = [
             ("Action", "AssumeRoleWithWebIdentity"), ("Version", "2011-06-15"),
@@ -168,7 +173,7 @@ package struct IdentityClient: Sendable {
             lifetime: .seconds(lifetime))
     }
 
-    /// A text or a number, as servers differ.
+    /// Returns a number that servers send either as a text or as a number.
     private static func seconds(_ value: JSON?) -> Int64? {
         let seconds = value?.stringValue.flatMap { Int64($0) } ?? value?.integerValue
         return seconds.flatMap { (1...31_536_000).contains($0) ? $0 : nil }
@@ -185,7 +190,8 @@ package struct IdentityClient: Sendable {
         guard let code = IdentityError.Code(toolkitName: name) else {
             return IdentityError(.protocolViolation, "The server refused with \(status) and no known reason.")
         }
-        // "CODE : detail"; hostile servers are not to reach a terminal with it.
+        // The text is "CODE : detail". Control characters are removed, so that a hostile server
+        // cannot send them to a terminal.
         let detail = text.split(separator: " : ", maxSplits: 1).dropFirst().first.map {
             String($0.prefix(200).filter { $0.isASCII && $0 >= " " && $0 != "\u{7F}" })
         }

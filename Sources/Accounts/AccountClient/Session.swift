@@ -1,10 +1,11 @@
-/// What a sign-in gives.
+/// The result of a sign-in or a refresh.
 package struct Session: Sendable, Hashable {
     package let userID: String
-    /// nil for an anonymous account, and after a refresh, which does not tell.
+    /// The e-mail address; nil for an anonymous account, and after a refresh, which does not report
+    /// it.
     package let email: String?
     package let idToken: String
     package let refreshToken: String
-    /// How long the ID token is good from now; the server's clock does not matter, nor does this machine's.
+    /// The lifetime of the ID token from its receipt. It depends on neither machine's clock.
     package let lifetime: Duration
 }

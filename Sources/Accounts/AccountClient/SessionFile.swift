@@ -2,7 +2,7 @@ import IdentityProtocol
 import JSON
 import SystemIO
 
-/// A sign-in that outlives the process: one JSON file of mode 0600.
+/// A session that is kept across processes, in a JSON file of mode 0600.
 ///
 ///     {"version": 1, "server": URL, "userId": …, "email": … or absent, "refreshToken": …}
 package struct SessionFile: Sendable {
@@ -25,7 +25,8 @@ package struct SessionFile: Sendable {
 
     package init(path: String) { self.path = path }
 
-    /// nil where there is no file. Throws `.damagedFile` for one that others may read or that is not ours.
+    /// Returns the content; nil if there is no file. Throws `.damagedFile` for a file that other
+    /// users may read, or that has another format.
     package func load() throws -> Content? {
         guard let bytes = try FileSystem.readIfPresent(path, limit: 64 << 10) else { return nil }
         guard try FileSystem.status(path).mode & 0o077 == 0 else {
@@ -49,6 +50,6 @@ package struct SessionFile: Sendable {
         try FileSystem.replace(path, with: JSON.object(members).bytes, mode: 0o600)
     }
 
-    /// Fine where there is none.
+    /// Removes the file, if it exists.
     package func remove() throws { _ = try FileSystem.remove(path) }
 }

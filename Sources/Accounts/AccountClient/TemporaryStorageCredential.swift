@@ -1,8 +1,8 @@
-/// Keys of the user's own part of the object store, as STS gives them.
+/// Temporary keys to the user's own part of the object store, issued by STS.
 package struct TemporaryStorageCredential: Sendable, Hashable {
     package let accessKey: String
     package let secretKey: String
     package let sessionToken: String
-    /// From the moment of the answer.
+    /// The lifetime from the receipt of the keys.
     package let lifetime: Duration
 }

@@ -1,37 +1,42 @@
 package import DocumentModel
 
-/// Who may read and write which documents. Pure: documents that a decision needs are asked for.
+/// The rules for reading and writing documents. They are pure: the documents that a decision needs
+/// are requested through `Lookup`.
 ///
-/// A top-level document belongs to the user in its `userId`; what lies below it belongs to the same
-/// user. Users read and write what belongs to them, and query only for that.
+/// A top-level document belongs to the user in its `userId`, and everything below it belongs to the
+/// same user. Users read and write documents that belong to them, and query only for those.
 ///
 /// A list may be shared: the users in its `sharedWith` read and write the tasks that are in it (by
-/// `listId`) and belong to its owner, with all that lies below them. They may also change the list
-/// itself, but not whose it is, what others are called, or with whom it is shared, except that each
-/// may leave it. A user becomes a member only by adding himself while an invitation of the owner's
-/// to him exists; the owner can only remove members. See `Invitation`.
+/// `listId`) and belong to its owner, and everything below those tasks. They may also change the
+/// list itself, but not its owner, the names of others, or its members, except that each may leave
+/// it. Users become members only by adding themselves while an invitation from the owner exists;
+/// the owner can only remove members. See `Invitation`.
 ///
-/// An id of a list, task, device, block or invitation with a dot in it lies in the namespace of the
-/// user whose id comes before the dot: nobody else may create it, or learn whether it exists.
+/// An id of a list, task, device, block or invitation that contains a dot is in the namespace of
+/// the user whose id precedes the dot: no other user may create it, or learn whether it exists.
 package struct BuiltInRules: Sendable {
-    /// Returns a document as it is before a commit. For the top-level document above another one
-    /// that does not exist before, the document as the commit makes it. It is asked for the
-    /// top-level document above another one and for what `lists` and
-    /// `names(deciding:before:after:for:)` return.
+    /// Returns a document as it is before a commit, or, for a top-level document that the commit
+    /// creates above another one, as the commit makes it.
+    ///
+    /// It is called with the top-level document above another one, and with the names that `lists`
+    /// and `names(deciding:before:after:for:)` return.
     package typealias Lookup = (DocumentName) throws -> Document?
 
     static let owner = FieldPath(key: "userId")
     private static let list = FieldPath(key: "listId")
     private static let members = FieldPath(key: "sharedWith")
-    /// The collections whose documents are in lists.
+    /// The collections whose documents belong to lists.
     private static let listed = ["tasks", "history"]
 
     package init() {}
 
     // MARK: Documents
 
-    /// Whether `document`, read by its name, may be shown; nil stands for one that does not exist. That a top-level
-    /// name is free is no secret, as ids cannot be guessed, except in another user's namespace.
+    /// Whether `document`, read by its name, may be shown; nil stands for a document that does not
+    /// exist.
+    ///
+    /// Outside of another user's namespace it is no secret that a top-level name is unused, because
+    /// ids cannot be guessed.
     package func allowsRead(
         of name: DocumentName, _ document: Document?, by requester: Requester, lookup: Lookup
     ) throws -> Bool {
@@ -42,9 +47,10 @@ package struct BuiltInRules: Sendable {
         return try lookup(root).map { try Self.isOpen($0, to: user, lookup) } ?? false
     }
 
-    /// Whether a change from `before` to `after` may be made; nil stands for no document.
+    /// Whether a change from `before` to `after` is allowed; nil stands for no document.
     ///
-    /// - Parameter address: the requester's e-mail address; nil for an account without one, which may not invite.
+    /// - Parameter address: The requester's e-mail address; nil for an account without one, which
+    ///   may not invite.
     package func allowsWrite(
         to name: DocumentName, before: Document?, after: Document?, by requester: Requester, address: String? = nil,
         lookup: Lookup
@@ -52,7 +58,8 @@ package struct BuiltInRules: Sendable {
         guard case .user(let user) = requester else { return requester == .administrator }
         if let rootName = name.root {
             guard let root = try lookup(rootName) else {
-                // What a merge displaced of a document that was deleted meanwhile stays its owner's.
+                // A version that a merge replaced stays its owner's, even if its document was
+                // deleted meanwhile.
                 return Self.mayKnowAbsence(of: rootName, user)
                     && [before, after].allSatisfy { $0.map { Self.owns(user, $0) } ?? true }
             }
@@ -87,7 +94,8 @@ package struct BuiltInRules: Sendable {
         case Invitation.collection: return Invitation.isParty(user, to: document)
         case "tasks":
             guard let name = listName(of: document), let list = try lookup(name) else { return false }
-            // Nobody puts tasks of others into a list.
+            // The list must belong to the document's owner, so that users cannot put tasks of
+            // others into a list.
             return list[owner] == document[owner] && isMember(user, of: list)
         default: return false
         }
@@ -97,13 +105,13 @@ package struct BuiltInRules: Sendable {
         list[members]?.arrayValue?.contains(.string(user)) == true
     }
 
-    /// Whether whoever joins a list has to do so himself: no user is in it after the change who was not before.
+    /// Whether a change adds no members. Users join a list only by adding themselves.
     private static func addsNoMember(from before: Document?, to after: Document?) -> Bool {
         let old = before?[members]?.arrayValue ?? []
         return (after?[members]?.arrayValue ?? []).allSatisfy(old.contains)
     }
 
-    /// Whether an invited user adds himself, and changes nothing else but what he is called.
+    /// Whether the change only adds an invited user and the user's own name in the list.
     private static func isJoin(
         from before: Document, to after: Document, _ user: String, _ lookup: Lookup
     ) throws -> Bool {
@@ -119,7 +127,7 @@ package struct BuiltInRules: Sendable {
         return others(before) == others(after) && otherNames(before, user) == otherNames(after, user)
     }
 
-    /// What others are called in a list.
+    /// Returns the names of the other members in a list.
     private static func otherNames(_ list: Document, _ user: String) -> [String: Value] {
         (list.fields["names"]?.mapValue ?? [:]).filter { $0.key != user }
     }
@@ -132,12 +140,12 @@ package struct BuiltInRules: Sendable {
         return new == old || new == old.filter { $0 != .string(user) }
     }
 
-    /// Whether a document below `root` names no other owner than the root's or its writer.
+    /// Whether a document below `root` names no owner, its writer, or the owner of the root.
     ///
-    /// Collection groups are searched by the owner and the list that each document names. The list
-    /// needs no rule: the store gives every document below a task the list of that task, in the
-    /// commit that changes either. So two machines that move one task to different lists are both
-    /// heard.
+    /// Collection groups are queried by the owner and the list that each document names. The list
+    /// needs no rule, because the store copies a task's list to every document below it, in the
+    /// commit that changes either. Two machines that move one task to different lists therefore
+    /// both succeed.
     private static func isTruthful(_ document: Document, below root: Document, _ user: String) -> Bool {
         let named = document[owner]
         return named == nil || named == .string(user) || named == root[owner]
@@ -145,10 +153,12 @@ package struct BuiltInRules: Sendable {
 
     // MARK: Queries
 
-    /// Whether every result that the query can have may be shown: it looks below a document that is
-    /// open to the user, or each alternative of its filter demands, in one top-level collection,
-    /// the user's `userId`, or a list that is shared with the user and its owner, or the lists that
-    /// are.
+    /// Whether every possible result of the query may be shown.
+    ///
+    /// That is so if the query is below a document that is open to the user, or if, in one
+    /// top-level collection, each alternative of its filter requires the user's `userId`, or a list
+    /// shared with the user together with its owner. A query for lists may instead require the user
+    /// to be a member, and one for invitations the user to be the sender or the recipient.
     package func allowsQuery(_ query: Query, by requester: Requester, lookup: Lookup) throws -> Bool {
         guard case .user(let user) = requester else { return requester == .administrator }
         if let parent = Self.document(of: query.parent) {
@@ -171,19 +181,22 @@ package struct BuiltInRules: Sendable {
         }
     }
 
-    /// Whether no document decides about the query, so that what was allowed once stays allowed.
+    /// Whether the decision about the query depends on no document, so that a query that was
+    /// allowed once stays allowed.
     package func isForEver(_ query: Query, by requester: Requester) throws -> Bool {
         try allowsQuery(query, by: requester) { _ in nil }
     }
 
-    /// Whether all documents of a collection, or the ids of collections below `parent`, may be listed.
+    /// Whether all documents of a collection, or the ids of collections, below `parent` may be
+    /// listed.
     package func allowsListing(below parent: ParentName, by requester: Requester, lookup: Lookup) throws -> Bool {
         guard case .user(let user) = requester else { return requester == .administrator }
         guard let document = Self.document(of: parent) else { return false }
         return try lookup(document.root ?? document).map { try Self.isOpen($0, to: user, lookup) } ?? false
     }
 
-    /// Whether each alternative of a filter passes `test`, which is given all that the alternative demands.
+    /// Whether each alternative of a filter passes `test`, which receives all conditions of the
+    /// alternative.
     private static func demands(
         _ filter: Query.Filter, with others: [Query.Filter] = [], _ test: ([Query.Filter]) throws -> Bool
     ) rethrows -> Bool {
@@ -205,13 +218,14 @@ package struct BuiltInRules: Sendable {
 
     // MARK: What decisions need
 
-    /// The lists that decide whether these documents are open to the requester; none where ownership does.
+    /// Returns the lists that decide whether these documents are open to the requester; none if
+    /// ownership decides.
     package func lists(deciding documents: [Document], for requester: Requester) -> [DocumentName] {
         guard case .user(let user) = requester else { return [] }
         return documents.compactMap { Self.owns(user, $0) ? nil : Self.listName(of: $0) }
     }
 
-    /// The other documents that decide whether a top-level document may be changed so.
+    /// Returns the other documents that decide whether a change of a top-level document is allowed.
     package func names(
         deciding name: DocumentName, before: Document?, after: Document?, for requester: Requester
     ) -> [DocumentName] {
@@ -225,7 +239,7 @@ package struct BuiltInRules: Sendable {
         }
     }
 
-    /// The lists that a query asks for.
+    /// Returns the lists that a query asks for.
     package func lists(deciding query: Query) -> [DocumentName] {
         guard query.parent.path.isEmpty, let filter = query.filter else { return [] }
         return Self.lists(in: filter, query.parent.database)

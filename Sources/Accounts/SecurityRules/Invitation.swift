@@ -1,37 +1,38 @@
 package import DocumentModel
 
-/// An invitation to a list, as `invitations/{from}.{to}.{list id}`: `from` and `to` are user ids,
-/// `listId` names the list, `listName`, `fromName` and `toName` are texts to show, `createdTime` is
-/// when it was made.
+/// An invitation to a list, as the document `invitations/{from}.{to}.{list id}`.
 ///
-/// The owner of the list creates and deletes it, the recipient accepts it by adding himself to the
-/// list, or declines it by deleting it. Nobody else can read it or learn whether it exists.
+/// `from` and `to` are user ids, `listId` names the list, `listName`, `fromName` and `toName` are
+/// texts to show, and `createdTime` is the time of its creation. The owner of the list creates and
+/// deletes it. The recipient accepts it by joining the list, or declines it by deleting it. No
+/// other user can read it or learn whether it exists.
 package enum Invitation {
     package static let collection = "invitations"
-    /// Users whose invitations a user does not want, as `blocks/{user}.{other}`; their `userId` is the user.
+    /// The collection of users whose invitations a user does not want, as `blocks/{user}.{other}`;
+    /// their `userId` is the user.
     package static let blocks = "blocks"
 
     package static let from = FieldPath(key: "from")
     package static let to = FieldPath(key: "to")
     package static let list = FieldPath(key: "listId")
 
-    /// Invitations that one user may have open at a time.
+    /// The maximum number of open invitations of one user.
     package static let limitFrom = 100
-    /// Invitations that one user may have open to another.
+    /// The maximum number of open invitations of one user to another.
     package static let limitBetween = 20
-    /// Invitations that may be open to one user.
+    /// The maximum number of open invitations to one user.
     package static let limitTo = 200
 
-    /// The texts in an invitation and the longest each may be, in bytes of UTF-8.
+    /// The texts of an invitation with their maximum lengths in bytes of UTF-8.
     private static let texts = ["listName": 1500, "fromName": 320, "toName": 320]
     private static let keys = Set(["from", "to", "listId", "createdTime"]).union(texts.keys)
 
-    /// The name of the invitation to a list; nil where the ids make no document id.
+    /// Returns the name of the invitation to a list; nil if the ids do not make a document id.
     package static func name(from host: String, to user: String, list: DocumentName) -> DocumentName? {
         try? DocumentName(database: list.database, collection: collection, id: "\(host).\(user).\(list.id)")
     }
 
-    /// The name of the document with which `user` blocks `other`.
+    /// Returns the name of the document with which `user` blocks `other`.
     package static func block(of other: String, by user: String, in database: DatabaseName) -> DocumentName? {
         try? DocumentName(database: database, collection: blocks, id: "\(user).\(other)")
     }
@@ -52,7 +53,7 @@ package enum Invitation {
             && invitation[Self.list] == .string(list.id)
     }
 
-    /// The list that an invitation is to, and the block that would forbid it.
+    /// Returns the list that an invitation is for, and the block that would forbid it.
     static func names(deciding invitation: Document) -> [DocumentName] {
         guard let from = invitation[from]?.stringValue, let to = invitation[to]?.stringValue else { return [] }
         let database = invitation.name.database
@@ -65,7 +66,8 @@ package enum Invitation {
         }
     }
 
-    /// Whether an invitation has just what an invitation has: it is shown to somebody who did not ask for it.
+    /// Whether an invitation has exactly the fields of one, because it is shown to a user who did
+    /// not ask for it.
     static func isWellFormed(_ invitation: Document) -> Bool {
         guard Set(invitation.fields.keys).isSubset(of: keys), invitation.fields["createdTime"]?.timestampValue != nil
         else { return false }
@@ -76,25 +78,27 @@ package enum Invitation {
 }
 
 extension BuiltInRules {
-    /// The collections in which an id with a dot lies in the namespace of one user.
+    /// The collections in which an id with a dot is in the namespace of a user.
     private static let namespaced: Set<String> = [
         "lists", "tasks", "devices", Invitation.collection, Invitation.blocks,
     ]
 
-    /// Whether an id lies in the namespace of another user than this one.
+    /// Whether an id is in the namespace of another user than this one.
     package static func isForeign(_ name: DocumentName, to user: String) -> Bool {
         guard namespaced.contains(name.collectionPath), name.id.utf8.contains(UInt8(ascii: ".")) else { return false }
         return !name.id.utf8.starts(with: "\(user).".utf8)
     }
 
-    /// Whether a user may learn that a document does not exist, which is also what creating it tells.
+    /// Whether a user may learn that a document does not exist, which creating it reveals too.
     static func mayKnowAbsence(of name: DocumentName, _ user: String) -> Bool {
         !isForeign(name, to: user)
             || name.collectionPath == Invitation.collection && Invitation.isParty(user, toID: name.id)
     }
 
-    /// Whether an invitation may be changed so: its sender makes it of a list of his own to
-    /// somebody who is not in it and has not blocked him; both may delete it.
+    /// Whether a change of an invitation is allowed.
+    ///
+    /// The owner of a list may invite a user who is not a member of it and has not blocked the
+    /// owner. Both parties may delete the invitation.
     static func allowsInvitation(
         _ name: DocumentName, from before: Document?, to after: Document?, by user: String, _ address: String?,
         _ lookup: Lookup

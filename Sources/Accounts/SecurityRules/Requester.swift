@@ -1,7 +1,7 @@
-/// On whose behalf a call is made.
+/// The identity for which the rules decide.
 package enum Requester: Sendable, Hashable {
     case nobody
     case user(String)
-    /// Whoever runs the server: may do everything.
+    /// The operator of the server, who may do everything.
     case administrator
 }

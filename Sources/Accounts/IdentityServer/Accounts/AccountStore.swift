@@ -3,17 +3,19 @@ import IdentityProtocol
 import SQLite
 import SystemIO
 
-/// The accounts on disk: one SQLite file of mode 0600, on a thread of its own. No rule of sign-in is decided here.
+/// The accounts on disk: an SQLite file of mode 0600, on a thread of its own. The rules of sign-in
+/// are in `Accounts`.
 ///
-/// Refresh tokens are kept as SHA-256 only. `secret` holds the key from which storage secrets are derived.
+/// Refresh tokens are stored as SHA-256 only. The table `secret` holds the key from which storage
+/// secrets are derived.
 final class AccountStore: Sendable {
     private let database: SQLiteActor
 
-    /// Sessions kept for an account; the oldest give way.
+    /// The maximum number of sessions of an account. A new session replaces the oldest one.
     private static let sessionLimit = 100
 
     init(path: String) throws {
-        // SQLite gives its side files the mode of this one.
+        // SQLite creates its other files with the mode of this one.
         _ = try FileDescriptor(path: path, [.readWrite, .create], mode: 0o600)
         database = try SQLiteActor(path: path) { try $0.migrate("identity", Self.migrations) }
     }
@@ -61,10 +63,10 @@ final class AccountStore: Sendable {
 
     // MARK: accounts
 
-    /// Creates an account, and uses up an invitation for it, both or neither.
+    /// Creates an account and uses up an invitation for it, in one transaction.
     ///
-    /// - Parameter invitation: the digest of its code; nil: none is needed.
-    /// - Throws: `IdentityError` with `.emailExists`, `.invalidCode`.
+    /// - Parameter invitation: The digest of the invitation's code; nil if none is needed.
+    /// - Throws: `IdentityError` with `.emailExists` or `.invalidCode`.
     func create(
         email: String?, password: PasswordHash?, displayName: String?, invitation: [UInt8]? = nil, now: Int64
     ) async throws -> Account {
@@ -116,7 +118,7 @@ final class AccountStore: Sendable {
         }
     }
 
-    /// By e-mail, anonymous ones last.
+    /// Returns all accounts, by e-mail address, anonymous ones last.
     func accounts() async throws -> [Account] {
         try await database.run { database in
             var accounts: [Account] = []
@@ -126,7 +128,7 @@ final class AccountStore: Sendable {
         }
     }
 
-    /// Sets the columns named; throws `.emailExists` and `.userNotFound`.
+    /// Sets the given columns. Throws `.emailExists` or `.userNotFound`.
     func update(_ id: String, _ values: [(column: String, value: SQLiteValue)]) async throws -> Account {
         let account = try await store(id, values)
         guard let account else { throw IdentityError(.userNotFound, "The account does not exist any more.") }
@@ -149,7 +151,10 @@ final class AccountStore: Sendable {
         }
     }
 
-    /// - Parameter removesData: whether the server is to remove the account's documents and objects; see `removals`.
+    /// Deletes an account.
+    ///
+    /// - Parameter removesData: Whether the server should remove the account's documents and
+    ///   objects; see `removals`.
     func delete(_ id: String, removesData: Bool = false, now: Int64) async throws {
         try await database.transaction { database in
             if removesData {
@@ -161,7 +166,8 @@ final class AccountStore: Sendable {
         }
     }
 
-    /// Since when tokens of an account count, for those accounts of which a token could be about that does not.
+    /// Returns the time before which an account's tokens are revoked, for each account that could
+    /// have a revoked token that has not expired.
     func revocations(now: Int64) async throws -> [String: Int64] {
         try await database.run { database in
             var since: [String: Int64] = [:]
@@ -179,7 +185,7 @@ final class AccountStore: Sendable {
 
     // MARK: sessions
 
-    /// A new refresh token.
+    /// Opens a session, and returns its refresh token.
     func openSession(_ account: Account, _ provider: SignInProvider, now: Int64) async throws -> String {
         let token = RandomBytes.token()
         try await database.transaction { database in
@@ -199,7 +205,7 @@ final class AccountStore: Sendable {
         return token
     }
 
-    /// What a refresh token stands for; nil for one that was never given or is revoked.
+    /// Returns the session of a refresh token; nil if the token is unknown or revoked.
     func session(_ token: String) async throws -> (Account, SignInProvider, authenticatedAt: Int64)? {
         try await database.run { database in
             try database.first(
@@ -241,7 +247,7 @@ final class AccountStore: Sendable {
         }
     }
 
-    /// Adds a code that sets the account's password; earlier ones of the account no longer do.
+    /// Adds a code that sets the account's password, and removes its earlier codes.
     func addPasswordCode(_ digest: [UInt8], for id: String, expiresAt: Int64) async throws {
         try await database.transaction { database in
             try database.execute("DELETE FROM password_code WHERE account=?", [.text(id)])
@@ -250,7 +256,8 @@ final class AccountStore: Sendable {
         }
     }
 
-    /// The account whose password a code may set; nil where it is unknown, used or expired.
+    /// Returns the account whose password a code may set; nil if the code is unknown, used or
+    /// expired.
     func account(passwordCode digest: [UInt8], now: Int64) async throws -> Account? {
         try await database.run { database in
             try database.first(
@@ -261,8 +268,8 @@ final class AccountStore: Sendable {
         }
     }
 
-    /// Sets the password that a code is for, uses the code up, and ends all sessions. Returns false
-    /// where the code was used or expired meanwhile.
+    /// Sets the password of the code's account, uses up the code, and ends all sessions. Returns
+    /// false if the code was used or expired meanwhile.
     func setPassword(_ hash: PasswordHash, passwordCode digest: [UInt8], now: Int64) async throws -> Bool {
         try await database.transaction { database in
             let account = try database.first(
@@ -280,7 +287,7 @@ final class AccountStore: Sendable {
 
     // MARK: quotas
 
-    /// The accounts that have quotas of their own.
+    /// Returns the accounts that have quotas of their own.
     func quotaOverrides() async throws -> [String: AccountQuota.Override] {
         try await database.run { database in
             var quotas: [String: AccountQuota.Override] = [:]
@@ -300,7 +307,7 @@ final class AccountStore: Sendable {
 
     // MARK: data of deleted accounts
 
-    /// The deleted accounts whose documents and objects are still to be removed.
+    /// Returns the deleted accounts whose documents and objects have not been removed.
     func removals() async throws -> [String] {
         try await database.run { database in
             var accounts: [String] = []
@@ -315,7 +322,8 @@ final class AccountStore: Sendable {
 
     // MARK: storage
 
-    /// The random name of this set of accounts. A backup has it too; a server on an empty directory has another.
+    /// Returns the random identifier of this set of accounts. A backup has the same one; a server
+    /// with an empty directory has another.
     func lineage() async throws -> String {
         try await database.transaction { database in
             try database.execute("INSERT OR IGNORE INTO secret VALUES('lineage',?)", [.blob(RandomBytes.make(16))])
@@ -324,7 +332,7 @@ final class AccountStore: Sendable {
         }
     }
 
-    /// The key that storage secrets are derived from, made at first use.
+    /// Returns the key from which storage secrets are derived. It is created at first use.
     func storageSecret() async throws -> [UInt8] {
         try await database.transaction { database in
             try database.execute("INSERT OR IGNORE INTO secret VALUES('storage',?)", [.blob(RandomBytes.make(32))])
@@ -382,12 +390,12 @@ final class AccountStore: Sendable {
     private static let emailExists = IdentityError(
         .emailExists, "An account with this e-mail exists already. Sign in to it, or take another e-mail.")
 
-    /// 28 letters and digits, as Firebase's ids: 166 bits.
+    /// Returns a new id in the form of Firebase's: 28 letters and digits, with 166 random bits.
     private static func newID() -> String {
         let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".utf8)
         var id: [UInt8] = []
         while id.count < 28 {
-            // 248 is the largest multiple of 62 in a byte, so that no letter is likelier.
+            // 248 is the largest multiple of 62 in a byte, so all characters are equally likely.
             id += RandomBytes.make(40).filter { $0 < 248 }.map { alphabet[Int($0) % 62] }
         }
         return String(decoding: id.prefix(28), as: UTF8.self)

@@ -1,11 +1,11 @@
 package import IdentityProtocol
 import SQLite
 
-/// What the administrator does on the server's machine.
+/// The operations of an administrator on the server's machine.
 extension Accounts {
     package func list() async throws -> [Account] { try await store.accounts() }
 
-    /// The account with an e-mail address, or an id. Throws `.userNotFound`.
+    /// Returns the account with an e-mail address or an id. Throws `.userNotFound`.
     package func account(named name: String) async throws -> Account {
         if name.contains("@") {
             if let (account, _) = try await store.account(email: try Self.normalized(name)) { return account }
@@ -16,16 +16,17 @@ extension Accounts {
             .userNotFound, "No account has the e-mail or id '\(name)'. 'ferry-server user list' shows all of them.")
     }
 
-    /// An account whose password its user sets with the code that is returned.
+    /// Creates an account whose user sets its password with the returned code.
     package func add(email: String, expiresAt: Int64, now: Int64) async throws -> (account: Account, code: String) {
         let email = try Self.normalized(email)
         let account = try await store.create(email: email, password: nil, displayName: nil, now: now)
         return (account, try await passwordCode(for: account, expiresAt: expiresAt))
     }
 
-    /// A code that sets the account's password once; the password of before is good until then.
+    /// Returns a code that sets the account's password once. Until it is used, the old password
+    /// stays valid.
     ///
-    /// - Parameter expiresAt: seconds since 1970.
+    /// - Parameter expiresAt: The expiration of the code, in seconds since 1970.
     /// - Throws: `IdentityError` with `.invalidEmail` for an anonymous account.
     package func passwordCode(for account: Account, expiresAt: Int64) async throws -> String {
         guard account.email != nil else {
@@ -36,16 +37,17 @@ extension Accounts {
         return code
     }
 
-    /// A code with which so many accounts can be made where the server asks for invitations.
+    /// Returns an invitation code with which `uses` accounts can be created on a server that
+    /// requires invitations.
     package func invite(uses: Int, expiresAt: Int64, now: Int64) async throws -> String {
         let code = OneTimeCode.make()
         try await store.addInvitation(OneTimeCode.digest(code), uses: uses, expiresAt: expiresAt, now: now)
         return code
     }
 
-    /// Ends the sessions of an account and keeps it from new ones, or allows it again.
+    /// Disables or enables an account. Disabling ends its sessions and prevents new ones.
     ///
-    /// - Parameter name: an e-mail or an id.
+    /// - Parameter name: An e-mail address or an id.
     package func setDisabled(_ isDisabled: Bool, named name: String, now: Int64) async throws -> Account {
         let account = try await account(named: name)
         let changed = try await store.update(account.id, [("disabled", .bool(isDisabled))])
@@ -65,13 +67,14 @@ extension Accounts {
         return changed
     }
 
-    /// Deletes an account. Its documents and objects are removed by the server, which finds it among `removals`.
+    /// Deletes an account. The server removes its documents and objects, because the account is
+    /// among `removals`.
     package func delete(_ account: Account, now: Int64) async throws {
         try await store.delete(account.id, removesData: true, now: now)
         try await reload(now: now)
     }
 
-    /// The ids of deleted accounts whose documents and objects are still to be removed.
+    /// Returns the ids of deleted accounts whose documents and objects have not been removed.
     package func removals() async throws -> [String] { try await store.removals() }
 
     package func finishRemoval(of id: String) async throws { try await store.finishRemoval(of: id) }

@@ -5,7 +5,7 @@ import Synchronization
 
 /// The rules of signing up, signing in and changing an account.
 ///
-/// Times are seconds since 1970 by the server's clock and are passed in.
+/// Times are passed in, as seconds since 1970 by the server's clock.
 package final class Accounts: Sendable {
     package struct Tokens: Sendable {
         package let account: Account
@@ -14,24 +14,26 @@ package final class Accounts: Sendable {
     }
 
     static let passwordLengths = 6...1024
-    /// Changes that could lock the owner out need a sign-in of the last 15 minutes.
+    /// The maximum age in seconds of the sign-in for changes that could lock out the owner.
     static let freshness: Int64 = 900
-    /// Accounts that an address may make at once, and after that one each minute.
+    /// The number of accounts that an address may create at once; afterwards it may create one per
+    /// minute.
     static let signUpBurst = 20.0
-    /// Unknown addresses that an account, and all accounts behind a network address, may look up at once.
+    /// The number of unknown e-mail addresses that an account may look up at once.
+    /// `lookupBurstPerAddress` is the number for all accounts behind a network address.
     static let lookupBurst = 10.0
     static let lookupBurstPerAddress = 50.0
 
-    /// What `IdentityService.Configuration` says of who may have an account.
+    /// The settings of `IdentityService.Configuration` about who may create an account.
     struct Policy: Sendable {
         var signUp = SignUpPolicy.open
         /// Whether sign-ups are counted at all.
         var limitsSignUps = true
-        /// Whether callers from this machine are a proxy's.
+        /// Whether requests from this machine come through a proxy.
         var isBehindProxy = false
 
-        /// Whether sign-ups from an address are counted. Without a proxy, programs on this machine
-        /// are the operator's own.
+        /// Whether sign-ups from an address are counted. Without a proxy, requests from this
+        /// machine come from the operator's own programs.
         func counts(_ address: NetworkAddress) -> Bool { limitsSignUps && (isBehindProxy || !address.isLoopback) }
     }
 
@@ -46,7 +48,7 @@ package final class Accounts: Sendable {
     private let lookups = Mutex(TokenBuckets(burst: Accounts.lookupBurst, perSecond: 1.0 / 30))
     private let lookupsOfAddresses = Mutex(TokenBuckets(burst: Accounts.lookupBurstPerAddress, perSecond: 1.0 / 30))
     private let quotas = Mutex<[String: AccountQuota.Override]>([:])
-    /// Compared with where there is no account, so that the time does not tell.
+    /// The hash to compare with if there is no account, so that the response time reveals nothing.
     private let decoy: PasswordHash
 
     init(_ store: AccountStore, _ issuer: TokenIssuer, passwordCost: Int, _ policy: Policy = Policy()) throws {
@@ -59,7 +61,7 @@ package final class Accounts: Sendable {
 
     // MARK: signing up and in
 
-    /// Whose request it is: the address, and the invitation that came with it.
+    /// The origin of a sign-up: the network address, and the invitation if there is one.
     package struct SignUpOrigin: Sendable {
         package var address: NetworkAddress
         package var invitation: String?
@@ -82,7 +84,8 @@ package final class Accounts: Sendable {
     ) async throws -> Tokens {
         let email = try Self.normalized(email)
         try Self.check(password)
-        // Before anything is said about the address: strangers do not learn who has an account.
+        // This comes before any statement about the e-mail address, so that strangers cannot find
+        // out who has an account.
         let invitation = try await admit(origin, now: now)
         if try await store.account(email: email) != nil { throw Self.emailExists }
         let hash = try await hash(password, for: origin.address)
@@ -91,9 +94,9 @@ package final class Accounts: Sendable {
         return try await signedIn(account, .password, now: now)
     }
 
-    /// Decides whether an account may be made, and counts it for the address.
+    /// Decides whether an account may be created, and counts it for the address.
     ///
-    /// - Returns: the digest of the invitation to use up; nil where none is needed.
+    /// - Returns: The digest of the invitation to use up; nil if none is needed.
     private func admit(_ origin: SignUpOrigin, now: Int64) async throws -> [UInt8]? {
         var invitation: [UInt8]?
         switch policy.signUp {
@@ -122,7 +125,7 @@ package final class Accounts: Sendable {
         return invitation
     }
 
-    /// A lasting account without signing in: `ferry-server user add`.
+    /// Creates a permanent account without signing in, for `ferry-server user add`.
     package func add(email: String, password: String, displayName: String? = nil, now: Int64) async throws -> Account {
         let email = try Self.normalized(email)
         try Self.check(password)
@@ -131,7 +134,8 @@ package final class Accounts: Sendable {
         return try await store.create(email: email, password: hash, displayName: displayName, now: now)
     }
 
-    /// One error, and about one time, for an unknown e-mail and for a wrong password.
+    /// Signs in. An unknown e-mail address and a wrong password cause the same error after about
+    /// the same time.
     package func signIn(email: String, password: String, address: NetworkAddress, now: Int64) async throws -> Tokens {
         let email = try Self.normalized(email)
         let (delay, isKnown) = limiter.withLock {
@@ -142,7 +146,8 @@ package final class Accounts: Sendable {
         }
         let found = try await store.account(email: email)
         let hash = found?.1 ?? decoy
-        // Who signed in here before does not wait behind a flood from the same address.
+        // A user who has signed in from this address before does not wait for a flood of attempts
+        // from it.
         let turn = isKnown ? "\(address) \(email)" : address.description
         let matches = try await hasher.run(for: turn) { try hash.matches(password) }
         guard let (account, stored) = found, stored != nil, matches else {
@@ -154,7 +159,7 @@ package final class Accounts: Sendable {
         return try await signedIn(account, .password, now: now)
     }
 
-    /// A fresh ID token; the refresh token stays good.
+    /// Returns a new ID token. The refresh token stays valid.
     package func refresh(_ token: String, now: Int64) async throws -> Tokens {
         guard token.utf8.count <= 512, let (account, provider, time) = try await store.session(token) else {
             throw IdentityError(.tokenExpired, "The session is over; sign in again.")
@@ -169,7 +174,8 @@ package final class Accounts: Sendable {
 
     // MARK: the signed-in user's own account
 
-    /// The account of a verified token; throws where it is gone, disabled or newer than the token.
+    /// Returns the account of a verified token. Throws if the account was deleted or disabled, or
+    /// if the token was revoked.
     package func account(of token: VerifiedToken) async throws -> Account {
         guard let account = try await store.account(id: token.userID) else {
             throw IdentityError(.userNotFound, "The account does not exist any more; sign in again.")
@@ -181,9 +187,11 @@ package final class Accounts: Sendable {
         return account
     }
 
-    /// The id of the account with an e-mail address; nil: there is none. For users who are signed
-    /// in. Unknown addresses are counted for the account and for the network address, so that fresh
-    /// accounts do not help to try many.
+    /// Returns the id of the account with an e-mail address; nil if there is none. For signed-in
+    /// users.
+    ///
+    /// Look-ups of unknown addresses are counted for the account and for the network address, so
+    /// that creating accounts does not help to try many addresses.
     package func userID(
         of email: String, for token: VerifiedToken, address: NetworkAddress, now: Int64
     ) async throws -> String? {
@@ -206,10 +214,11 @@ package final class Accounts: Sendable {
     package struct Changes: Sendable {
         package var email: String?
         package var password: String?
-        /// An empty text removes the value.
+        /// The new name. An empty text removes it.
         package var displayName: String?
         package var photoURL: String?
-        /// Ways to sign in that are taken away, by `providerId`; those that the account does not have do not matter.
+        /// The sign-in methods to remove, by `providerId`. Methods that the account does not have
+        /// are ignored.
         package var removedProviders: Set<String> = []
 
         package init(
@@ -222,9 +231,10 @@ package final class Accounts: Sendable {
         }
     }
 
-    /// Changes the account; new tokens come with a new e-mail or password. E-mail and password together make an
-    /// anonymous account a lasting one, with the same id. A new password of an account that had one ends all other
-    /// sessions.
+    /// Changes the account. A new e-mail address or password comes with new tokens.
+    ///
+    /// An e-mail address and a password together make an anonymous account a permanent one with the
+    /// same id. Replacing a password ends all other sessions.
     package func update(
         _ token: VerifiedToken, _ changes: Changes, address: NetworkAddress, now: Int64
     ) async throws -> (account: Account, tokens: Tokens?) {
@@ -247,7 +257,8 @@ package final class Accounts: Sendable {
             }
             try Self.check(password)
         } else if changes.email != nil, !account.hasPassword {
-            // Nobody could sign in to it, and nobody else could have the e-mail.
+            // Without a password, the account could not be signed in to, and its address would be
+            // unavailable to others.
             throw IdentityError(.weakPassword, "An e-mail needs a password to sign in with.")
         }
         if account.hasPassword, changes.email != nil || changes.password != nil {
@@ -280,7 +291,7 @@ package final class Accounts: Sendable {
         try await reload(now: now)
     }
 
-    /// The account whose password a code may set. Throws `.invalidCode`.
+    /// Returns the account whose password a code may set. Throws `.invalidCode`.
     package func account(passwordCode code: String, now: Int64) async throws -> Account {
         guard let account = try await store.account(passwordCode: OneTimeCode.digest(code), now: now) else {
             throw Self.invalidPasswordCode
@@ -288,10 +299,10 @@ package final class Accounts: Sendable {
         return account
     }
 
-    /// Sets the password of the account that a code is for; the code is used up, and all sessions
-    /// end. Returns the account.
+    /// Sets the password of the account that a code is for, uses up the code, and ends all
+    /// sessions. Returns the account.
     ///
-    /// - Throws: `IdentityError` with `.invalidCode`, `.weakPassword`, `.userDisabled`.
+    /// - Throws: `IdentityError` with `.invalidCode`, `.weakPassword` or `.userDisabled`.
     package func resetPassword(
         code: String, password: String, address: NetworkAddress, now: Int64
     ) async throws -> Account {
@@ -307,14 +318,14 @@ package final class Accounts: Sendable {
         return account
     }
 
-    /// Learns which tokens count no more; after another process has changed accounts.
+    /// Reloads the revocations and quotas after another process has changed accounts.
     package func reload(now: Int64) async throws {
         revocations.replace(with: try await store.revocations(now: now))
         let overrides = try await store.quotaOverrides()
         quotas.withLock { $0 = overrides }
     }
 
-    /// What an administrator has set for an account.
+    /// Returns the quotas that an administrator has set for an account.
     package func quotaOverride(of user: String) -> AccountQuota.Override {
         quotas.withLock { $0[user] } ?? AccountQuota.Override()
     }
@@ -345,7 +356,8 @@ package final class Accounts: Sendable {
         }
     }
 
-    /// Lower case, since most mail systems do not care and people do not remember.
+    /// Returns the address in lower case, because most mail systems ignore case and users do not
+    /// remember it.
     static func normalized(_ email: String) throws -> String {
         let parts = email.utf8.split(separator: UInt8(ascii: "@"), omittingEmptySubsequences: false)
         guard parts.count == 2, parts.allSatisfy({ !$0.isEmpty }), email.utf8.count <= 256,

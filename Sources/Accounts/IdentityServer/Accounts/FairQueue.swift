@@ -1,10 +1,11 @@
-/// Elements that wait for one server, taken in turn by key, so that a key with many waits among its own. Pure.
+/// A bounded queue that serves its keys in turn, so that the elements of a busy key do not delay
+/// those of others. A pure value.
 struct FairQueue<Key: Hashable & Sendable, Element: Sendable>: Sendable {
-    /// Elements of all keys, and of one.
+    /// The maximum number of elements of all keys. `limitPerKey` is the maximum for one key.
     let limit: Int
     let limitPerKey: Int
     private var waiting: [Key: [Element]] = [:]
-    /// The keys that have elements, the next first.
+    /// The keys that have elements, in the order in which they are served.
     private var turns: [Key] = []
     private(set) var count = 0
 
@@ -13,10 +14,11 @@ struct FairQueue<Key: Hashable & Sendable, Element: Sendable>: Sendable {
         self.limitPerKey = limitPerKey
     }
 
-    /// Adds an element, unless the key has too many. Where the queue is full, the newest element of
-    /// the busiest key gives way to a less busy one.
+    /// Adds an element, unless its key has too many. If the queue is full, the newest element of
+    /// the busiest key is removed to make room for a less busy key.
     ///
-    /// - Returns: the element that is refused: the new one, or the one that gave way; nil: none.
+    /// - Returns: The element that is refused: the new one, or the removed one. Nil if there is
+    ///   none.
     mutating func append(_ element: Element, for key: Key) -> Element? {
         let own = waiting[key]?.count ?? 0
         guard own < limitPerKey else { return element }

@@ -1,10 +1,13 @@
-/// The part of a caller's address that limits are counted by.
+/// The part of a caller's address to which limits apply.
 ///
-/// One customer of a provider has a whole /64 of IPv6, so only the first half of such an address counts.
+/// A customer of an Internet provider usually has an IPv6 network of 64 bits, so only the first
+/// half of such an address counts.
 package struct NetworkAddress: Sendable, Hashable, CustomStringConvertible {
     package let description: String
 
-    /// - Parameter peer: `host:port`, or a host alone; an IPv6 host may stand in brackets.
+    /// Creates the part of an address that counts.
+    ///
+    /// - Parameter peer: `host:port`, or a host alone; an IPv6 host may be in brackets.
     package init(peer: String) {
         var host = peer[...]
         if let colon = host.lastIndex(of: ":"), host.hasPrefix("[") || host[..<colon].firstIndex(of: ":") == nil {
@@ -24,7 +27,7 @@ package struct NetworkAddress: Sendable, Hashable, CustomStringConvertible {
         return groups.prefix(4).map { String($0, radix: 16) }.joined(separator: ":") + "::/64"
     }
 
-    /// The eight groups of an IPv6 address; nil where it is none.
+    /// Returns the eight groups of an IPv6 address; nil for other texts.
     private static func groups(of host: String) -> [UInt16]? {
         let halves = host.split(separator: "::", maxSplits: 1, omittingEmptySubsequences: false)
         let parts = halves.map { half in

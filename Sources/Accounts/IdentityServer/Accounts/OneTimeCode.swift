@@ -1,9 +1,11 @@
 import Cryptography
 
-/// A secret that an administrator hands to a user: an invitation, or leave to set a password.
+/// A secret that an administrator gives to a user: an invitation, or the permission to set a
+/// password.
 ///
-/// Four groups of five letters and digits, 100 random bits, none of which are easily mistaken. At
-/// rest there is only a hash, and since the bits are random that needs no stretching.
+/// It has four groups of five letters and digits, 100 random bits, without characters that are
+/// easily confused. Only a hash is stored. Because the bits are random, the hash needs no
+/// stretching.
 enum OneTimeCode {
     private static let alphabet = Array("23456789abcdefghjkmnpqrstuvwxyz".utf8) + [UInt8(ascii: "0")]
 
@@ -12,7 +14,7 @@ enum OneTimeCode {
         return (0..<4).map { String(decoding: letters[$0 * 5..<$0 * 5 + 5], as: UTF8.self) }.joined(separator: "-")
     }
 
-    /// The hash that is kept. Hyphens, spaces and the case of letters do not matter.
+    /// Returns the hash to store. Hyphens, spaces and the case of letters are ignored.
     static func digest(_ code: String) -> [UInt8] {
         let letters = code.lowercased().utf8.filter { $0 > 0x20 && $0 != UInt8(ascii: "-") }
         return SHA256.hash(Array("ferry code\n".utf8) + letters.prefix(256)).bytes

@@ -2,11 +2,12 @@ import IdentityProtocol
 import SQLite
 import Synchronization
 
-/// Stretches passwords one at a time on a thread of its own, in turn by the callers' addresses, so
-/// that a flood of sign-ins from one address neither delays the others by more than one hash each
-/// nor takes memory.
+/// Hashes passwords one at a time on a thread of its own, serving the callers' addresses in turn.
+///
+/// A flood of sign-ins from one address neither delays each other address by more than one hash nor
+/// takes memory.
 final class PasswordHasher: Sendable {
-    /// Requests that wait at most, of all addresses and of one.
+    /// The maximum number of waiting requests. `limitPerAddress` is the maximum for one address.
     static let limit = 200
     static let limitPerAddress = 100
 
@@ -25,9 +26,11 @@ final class PasswordHasher: Sendable {
 
     deinit { thread.stop() }
 
-    /// Runs `body` when it is the turn of `address`, or of whatever else the request is counted by.
+    /// Runs `body` when it is the turn of `address`, or of the other key by which the request is
+    /// counted.
     ///
-    /// - Throws: what `body` throws; `IdentityError` with `.tooManyAttempts` where too many wait.
+    /// - Throws: The errors of `body`; `IdentityError` with `.tooManyAttempts` if too many requests
+    ///   wait.
     func run<Result: Sendable>(
         for address: String, _ body: @escaping @Sendable () throws -> Result
     ) async throws -> Result {

@@ -1,7 +1,8 @@
 import Synchronization
 
-/// Which ID tokens count no more although they have not expired: of accounts that are disabled, deleted or have a new
-/// password. In memory, as every call to the server asks.
+/// The ID tokens that are revoked although they have not expired: those of accounts that are
+/// disabled, deleted or have a new password. Kept in memory, because every call to the server is
+/// checked.
 package final class Revocations: Sendable {
     private struct State {
         var since: [String: Int64] = [:]
@@ -19,7 +20,8 @@ package final class Revocations: Sendable {
         for watcher in watchers { watcher.yield() }
     }
 
-    /// Yields after each change until the task that waits is cancelled; changes that come together may be told once.
+    /// A stream that yields after each change until the waiting task is cancelled. Changes in quick
+    /// succession may yield once.
     package var changes: AsyncStream<Void> {
         let (stream, watcher) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
         let id = state.withLock { state in
@@ -33,7 +35,9 @@ package final class Revocations: Sendable {
         return stream
     }
 
-    /// - Parameter issuedAt: seconds since 1970, as in the token.
+    /// Whether a token is revoked.
+    ///
+    /// - Parameter issuedAt: The token's time of issue, in seconds since 1970.
     package func isRevoked(user: String, issuedAt: Int64) -> Bool {
         state.withLock { $0.since[user].map { issuedAt < $0 } ?? false }
     }

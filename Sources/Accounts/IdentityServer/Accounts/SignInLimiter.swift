@@ -1,20 +1,20 @@
-/// Decides when a sign-in may be tried. Pure: time is passed in, in seconds.
+/// Decides when a sign-in may be attempted. Pure: time is passed in, in seconds.
 ///
-/// Failures count for the pair of account and network address, so an account's owner can sign in
-/// from elsewhere however often others fail in the owner's name, and others behind the same address
-/// can sign in to theirs. After `freeFailures` the pair waits 1, 2, 4 … seconds, at most
-/// `longestDelay`, before its next attempt.
+/// Failures count for the pair of account and network address. An account's owner can therefore
+/// sign in from elsewhere however often others fail with the account's name, and others behind the
+/// same address can sign in to their accounts. After `freeFailures` failures the pair must wait 1,
+/// 2, 4 … seconds, at most `longestDelay`, before the next attempt.
 ///
-/// An address that fails for many accounts tries common passwords on all of them. Past
-/// `accountsPerAddress` within `memory` it may only sign in to accounts that it signed in to
+/// An address that fails for many accounts is trying common passwords on all of them. Above
+/// `accountsPerAddress` within `memory` it may sign in only to accounts that it has signed in to
 /// before.
 struct SignInLimiter: Sendable {
     static let freeFailures = 5
     static let longestDelay: Int64 = 900
-    /// Seconds after which failures are forgotten.
+    /// The number of seconds after which failures are forgotten.
     static let memory: Int64 = 3600
     static let accountsPerAddress = 100
-    /// Pairs and addresses remembered at a time. Past it the oldest half is forgotten.
+    /// The maximum number of pairs and addresses in memory. Above it the oldest half is forgotten.
     static let keyLimit = 20_000
 
     private struct Pair: Hashable {
@@ -29,10 +29,10 @@ struct SignInLimiter: Sendable {
 
     private var failures: [Pair: Failures] = [:]
     private var accounts: [NetworkAddress: [String: Int64]] = [:]
-    /// The pairs that have signed in, and when.
+    /// The pairs that have signed in, with the time.
     private var known: [Pair: Int64] = [:]
 
-    /// The seconds until an attempt is allowed; 0: now.
+    /// Returns the number of seconds until an attempt is allowed; 0 for now.
     func delay(account: String, address: NetworkAddress, now: Int64) -> Int64 {
         let pair = Pair(account: account, address: address)
         if let failures = failures[pair], failures.count >= Self.freeFailures, isPast(failures.last, now) {
@@ -48,12 +48,14 @@ struct SignInLimiter: Sendable {
         return max(1, oldest + Self.memory - now)
     }
 
-    /// What happened before the clock was set back, by a time that is yet to come, counts no more:
-    /// nobody is to wait for that.
+    /// Whether a recorded time is in the past. If the clock was set back, recorded times may be in
+    /// the future; they are ignored, so that users need not wait for them.
     private func isPast(_ time: Int64, _ now: Int64) -> Bool { time <= now + 60 }
 
-    /// - Parameter exists: whether there is such an account; made-up ones endanger none, and must not use up the allowance
-    ///   of the others behind the address.
+    /// Counts a failed attempt.
+    ///
+    /// - Parameter exists: Whether the account exists. A made-up account is not endangered, and
+    ///   must not use up the allowance of others behind the address.
     mutating func fail(account: String, exists: Bool, address: NetworkAddress, now: Int64) {
         let pair = Pair(account: account, address: address)
         var entry = failures[pair] ?? Failures(last: now)
@@ -75,7 +77,7 @@ struct SignInLimiter: Sendable {
         known[Pair(account: account, address: address)] != nil
     }
 
-    /// A success forgives the pair's failures.
+    /// Clears the pair's failures after a successful sign-in.
     mutating func succeed(account: String, address: NetworkAddress, now: Int64) {
         let pair = Pair(account: account, address: address)
         failures[pair] = nil

@@ -1,7 +1,7 @@
-/// Who may make an account.
+/// The rule for who may create an account.
 package enum SignUpPolicy: String, Sendable, CaseIterable {
     case open
-    /// Whoever has an invitation of the server's administrator.
+    /// Users with an invitation from the server's administrator.
     case invite
     /// Only the administrator, on the server's machine.
     case closed

@@ -1,6 +1,6 @@
-/// Allowances that are used up by events and refill with time, one for each key. Pure: time is passed in.
+/// Allowances of events, one for each key, which refill over time. Pure: time is passed in.
 ///
-/// Memory is bounded: past `keyLimit` keys the fullest allowances are forgotten first, which only
+/// Memory is bounded: above `keyLimit` keys the fullest allowances are forgotten first, which only
 /// makes them full again.
 package struct TokenBuckets: Sendable {
     private struct Bucket {
@@ -8,9 +8,9 @@ package struct TokenBuckets: Sendable {
         var time: Double
     }
 
-    /// Events that may come at once.
+    /// The number of events that may occur at once.
     package var burst: Double
-    /// Events a second that may come for ever.
+    /// The sustained number of events per second.
     package var rate: Double
     private let keyLimit: Int
     private var buckets: [String: Bucket] = [:]
@@ -23,15 +23,15 @@ package struct TokenBuckets: Sendable {
 
     /// Whether another event is allowed.
     ///
-    /// - Parameter now: in seconds, of any clock; a clock that goes back refills nothing.
+    /// - Parameter now: The seconds of any clock. A clock that goes back refills nothing.
     package func allows(_ key: String, now: Double) -> Bool { level(key, now: now) >= 1 }
 
-    /// Counts an event that is allowed; returns false, and counts nothing, for one that is not.
+    /// Counts an event if it is allowed; otherwise returns false and counts nothing.
     package mutating func take(_ key: String, now: Double) -> Bool { take(key, burst: burst, rate: rate, now: now) }
 
-    /// The same with an allowance of the key's own.
+    /// Counts an event of a key with an allowance of its own.
     package mutating func take(_ key: String, burst: Double, rate: Double, now: Double) -> Bool {
-        // A clock that was set back goes on from where it is now.
+        // If the clock was set back, refilling continues from its present time.
         if let bucket = buckets[key], bucket.time > now { buckets[key]?.time = now }
         let level = level(key, burst: burst, rate: rate, now: now)
         guard level >= 1 else { return false }
@@ -40,7 +40,7 @@ package struct TokenBuckets: Sendable {
         return true
     }
 
-    /// The number of keys that are remembered.
+    /// The number of keys in memory.
     var count: Int { buckets.count }
 
     private func level(_ key: String, now: Double) -> Double { level(key, burst: burst, rate: rate, now: now) }

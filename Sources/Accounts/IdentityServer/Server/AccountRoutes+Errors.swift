@@ -3,14 +3,15 @@ import IdentityProtocol
 import JSON
 
 extension AccountRoutes {
-    /// A request that does not even reach the accounts, in the Identity Toolkit's word for it.
+    /// The refusal of a request that does not reach the accounts, with the Identity Toolkit's name
+    /// of the error.
     struct Refusal: Error {
         let name: String
 
         init(_ name: String) { self.name = name }
     }
 
-    /// The error envelope of the Identity Toolkit; clients take `message` apart at ` : `.
+    /// Returns the Identity Toolkit's error response. Clients split `message` at ` : `.
     static func error(_ status: HTTPStatus, _ message: String) -> HTTPResponse {
         .json(
             status,
@@ -34,8 +35,8 @@ extension AccountRoutes {
         return Self.error(code == .tooManyAttempts ? .tooManyRequests : .badRequest, text)
     }
 
-    /// The errors whose message follows the name, as ` : ` and text: what a person has to do cannot
-    /// be told from the name.
+    /// The errors whose name is followed by ` : ` and a text, because the name alone does not tell the
+    /// user what to do.
     private static let explained: Set<IdentityError.Code> = [
         .tooManyAttempts, .notAllowed, .signUpRestricted, .invalidCode,
     ]

@@ -3,7 +3,8 @@ import HTTPServer
 import IdentityProtocol
 import JSON
 
-/// The calls of the Identity Toolkit's REST (`accounts:…`) and of the token service, in their JSON.
+/// The calls of the Identity Toolkit's REST interface (`accounts:…`) and of the token service, in
+/// their JSON.
 struct AccountRoutes: Sendable {
     let server: IdentityService
 
@@ -31,7 +32,7 @@ struct AccountRoutes: Sendable {
         guard request.method == .post else { return Self.error(.methodNotAllowed, "METHOD_NOT_ALLOWED") }
         do {
             let fields = try await Self.fields(request)
-            // The SDKs of iOS and Android write the names in the other spelling, and in JSON.
+            // The SDKs for iOS and Android use the other spelling of the names, and JSON.
             guard let grant = fields["grant_type"] ?? fields["grantType"] else { throw Refusal("MISSING_GRANT_TYPE") }
             guard grant == "refresh_token" else { throw Refusal("INVALID_GRANT_TYPE") }
             guard let token = fields["refresh_token"] ?? fields["refreshToken"], !token.isEmpty else {
@@ -53,7 +54,8 @@ struct AccountRoutes: Sendable {
 
     // MARK: calls
 
-    /// `invitationCode` is a field of Ferry's own; no client of Google's sends it.
+    /// Handles `signUp`. The field `invitationCode` is Ferry's own; Google's clients do not send
+    /// it.
     private func signUp(_ body: JSONObject, _ address: NetworkAddress) async throws -> JSON {
         let origin = Accounts.SignUpOrigin(address: address, invitation: body["invitationCode"]?.stringValue)
         let email = body["email"]?.stringValue
@@ -94,7 +96,8 @@ struct AccountRoutes: Sendable {
         guard let idToken = body["idToken"]?.stringValue else { throw Refusal("MISSING_ID_TOKEN") }
         let token = try verify(idToken)
         if let emails = body["email"]?.arrayValue?.compactMap(\.stringValue) {
-            // Of others only what is needed to share something with whose address one knows.
+            // Of other accounts, only the id is returned, which is needed to share data with a
+            // known address.
             var users: [JSON] = []
             for email in emails.prefix(10) {
                 let id = try await server.accounts.userID(of: email, for: token, address: address, now: server.now())
@@ -135,7 +138,8 @@ struct AccountRoutes: Sendable {
         return .object(answer)
     }
 
-    /// With the code alone, tells whose password it sets; the code stays good. `localId` is a field of Ferry's own.
+    /// Handles `resetPassword`. With the code alone, it returns the account whose password the code
+    /// sets, and the code stays valid. The field `localId` is Ferry's own.
     private func resetPassword(_ body: JSONObject, _ address: NetworkAddress) async throws -> JSON {
         guard let code = body["oobCode"]?.stringValue, !code.isEmpty else { throw Refusal("MISSING_OOB_CODE") }
         let account =
@@ -165,7 +169,8 @@ struct AccountRoutes: Sendable {
         NetworkAddress(peer: request.peer.address)
     }
 
-    /// What the account uses and may use, for `ferry whoami`; nil where the server does not count.
+    /// Returns what the account uses and may use, for `ferry whoami`; nil if the server does not
+    /// count usage.
     private func quota(of account: Account) async throws -> JSON? {
         guard let usage = try await server.configuration.usage?(account.id) else { return nil }
         return QuotaReport(used: usage, allowed: server.quota(of: account.id)).json
@@ -199,7 +204,8 @@ struct AccountRoutes: Sendable {
         return object
     }
 
-    /// JSON, where the header or the first byte says so, else a form.
+    /// Returns the fields of a body, which is JSON if its header or its first byte says so, and a
+    /// form otherwise.
     private static func fields(_ request: HTTPServerRequest) async throws -> [String: String] {
         let bytes = try await request.body.collect(limit: bodyLimit)
         let isJSON = request.headers["Content-Type"]?.lowercased().hasPrefix("application/json") == true

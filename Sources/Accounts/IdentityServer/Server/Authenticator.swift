@@ -1,14 +1,15 @@
 package import IdentityProtocol
 import Synchronization
 
-/// Says on whose behalf a call with a certain `Authorization` header is made.
+/// Determines the identity that an `Authorization` header proves.
 package final class Authenticator: Sendable {
     private let verifier: TokenVerifier
     private let revocations: Revocations
     private let isEmulator: Bool
     private let now: @Sendable () -> Int64
 
-    /// Signatures take 30 µs to check and clients send the same token for an hour.
+    /// Verified tokens. Verifying a signature takes 30 µs, and clients send the same token for an
+    /// hour.
     private let known = Mutex<[String: VerifiedToken]>([:])
     private static let knownLimit = 1000
 
@@ -30,9 +31,9 @@ package final class Authenticator: Sendable {
 
     /// Returns the identity that a header proves; `.nobody` without a header.
     ///
-    /// In emulator mode `Bearer owner` is the administrator and tokens need no signature.
+    /// In emulator mode `Bearer owner` is the administrator, and tokens need no signature.
     ///
-    /// - Throws: `.invalidToken` and `.tokenExpired`.
+    /// - Throws: `.invalidToken` or `.tokenExpired`.
     package func identify(authorization: String?) throws(IdentityError) -> Identification {
         guard let authorization else { return .nobody }
         let parts = authorization.split(separator: " ", maxSplits: 1)
@@ -43,7 +44,7 @@ package final class Authenticator: Sendable {
         return .user(try verify(String(parts[1])))
     }
 
-    /// Yields when tokens may have been revoked.
+    /// A stream that yields when tokens may have been revoked.
     package var revocationChanges: AsyncStream<Void> { revocations.changes }
 
     package func verify(_ text: String) throws(IdentityError) -> VerifiedToken {

@@ -3,11 +3,14 @@ import SQLite
 import SystemIO
 
 extension IdentityService {
-    /// Examines the state in `directory`, also while a server runs on it: whether each key signs
-    /// what it verifies, and whether what the tables say of one another holds. Changes nothing.
-    /// Returns what is wrong, one line each.
+    /// Examines the state in `directory`, also while a server runs on it, and changes nothing.
     ///
-    /// - Throws: `SQLiteError` where the accounts cannot be read, also because the disk is full.
+    /// The check covers whether each key verifies its own signatures, and whether the tables are
+    /// consistent with each other.
+    ///
+    /// - Returns: The problems found, one line each.
+    /// - Throws: `SQLiteError` if the accounts cannot be read, for example because the disk is
+    ///   full.
     package static func check(directory: String) throws -> [String] {
         var problems: [String] = []
         let keys = "\(directory)/signing-keys.pem"
@@ -40,8 +43,8 @@ extension IdentityService {
 }
 
 extension SigningKeys {
-    /// What is wrong with keys that can be read: whether their numbers belong together, and what
-    /// each signs is verified with its public half.
+    /// Returns the problems of keys that could be read: numbers that do not belong together, and
+    /// signatures that the public half does not verify.
     fileprivate func selfTest() throws -> [String] {
         let message = Array("ferry self-test".utf8)
         return try keys.compactMap { key in

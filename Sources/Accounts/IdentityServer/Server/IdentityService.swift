@@ -4,27 +4,29 @@ package import IdentityProtocol
 import JSON
 import SystemIO
 
-/// The identity half of `ferry-server`: accounts, tokens, their keys, and credentials for the object store.
+/// The identity part of `ferry-server`: accounts, tokens and their keys, and credentials for the
+/// object store.
 ///
-/// Speaks the Identity Toolkit's REST, OpenID discovery and STS; see `handle`. Its state is in one directory:
-/// `accounts.sqlite` and `signing-keys.pem`, both of mode 0600.
+/// It implements the Identity Toolkit's REST interface, OpenID discovery and STS; see `handle`. Its
+/// state is in one directory, in `accounts.sqlite` and `signing-keys.pem`, both of mode 0600.
 package final class IdentityService: Sendable {
     package struct Configuration: Sendable {
-        /// The server's own URL without a slash at its end: the issuer of its tokens, at which discovery starts. Where
-        /// it changes, clients refresh their tokens by themselves.
+        /// The server's own URL without a slash at its end. It is the issuer of its tokens and the
+        /// base of OpenID discovery. If it changes, clients refresh their tokens automatically.
         package var issuer: String
         /// The audience of its tokens.
         package var project: String
-        /// As Google's emulator; see `TokenVerifier`.
+        /// Whether to behave like Google's emulator; see `TokenVerifier`.
         package var isEmulator = false
-        /// scrypt's cost for new passwords, a power of two.
+        /// The scrypt cost of new passwords, a power of two.
         package var passwordCost = 1 << 15
         package var signUp = SignUpPolicy.open
-        /// Whether requests from this machine come through a proxy, so that they are counted as any other address's.
+        /// Whether requests from this machine come through a proxy, so that they are counted like
+        /// those of any other address.
         package var isBehindProxy = false
-        /// What an account may use unless an administrator set something else for it.
+        /// The quota of accounts for which an administrator has set no other.
         package var quota = AccountQuota()
-        /// What an account uses; nil where that is not counted.
+        /// Returns an account's usage; nil if usage is not counted.
         package var usage: (@Sendable (_ user: String) async throws -> AccountUsage)?
 
         package init(issuer: String, project: String) {
@@ -37,19 +39,19 @@ package final class IdentityService: Sendable {
     package let accounts: Accounts
     package let storage: StorageCredentials
     package let authenticator: Authenticator
-    /// For servers that verify by themselves.
+    /// The verifier of ID tokens, for servers that verify tokens themselves.
     package let verifier: TokenVerifier
 
-    /// The name of this set of accounts, which a backup shares; see `AccountStore.lineage`.
+    /// The identifier of this set of accounts, which a backup shares; see `AccountStore.lineage`.
     package let lineage: String
 
     let keys: SigningKeys
     let now: @Sendable () -> Int64
     private let store: AccountStore
 
-    /// Opens, or makes, the state in `directory`, which exists.
+    /// Opens or creates the state in `directory`, which must exist.
     ///
-    /// - Parameter now: seconds since 1970.
+    /// - Parameter now: Returns the seconds since 1970.
     package init(directory: String, _ configuration: Configuration, now: @escaping @Sendable () -> Int64) async throws {
         self.configuration = configuration
         self.now = now
@@ -70,24 +72,26 @@ package final class IdentityService: Sendable {
         try await accounts.reload(now: now())
     }
 
-    /// Learns what another process (`ferry-server user`, `keys`) has changed.
+    /// Reloads the data that another process (`ferry-server user`, `keys`) has changed.
     package func reload() async throws {
         try await accounts.reload(now: now())
         try await storage.reload()
     }
 
-    /// What an account may use.
+    /// Returns the quota of an account.
     package func quota(of user: String) -> AccountQuota {
         configuration.quota.overridden(by: accounts.quotaOverride(of: user))
     }
 
     package func close() async { await store.close() }
 
-    /// Answers a request that is for identity; nil for any other, of which nothing has been read.
+    /// Handles a request to the identity service; returns nil for any other request, of which
+    /// nothing has been read.
     ///
-    /// - `POST /v1/accounts:signUp`, `:signInWithPassword`, `:lookup`, `:update`, `:delete`, `:resetPassword` and
-    ///   `POST /v1/token`, each also below the host name, as the Auth emulator has it: `/identitytoolkit.googleapis.com/v1/…`,
-    ///   `/securetoken.googleapis.com/v1/token`. Any `?key=` is taken.
+    /// - `POST /v1/accounts:signUp`, `:signInWithPassword`, `:lookup`, `:update`, `:delete`,
+    ///   `:resetPassword` and `POST /v1/token`, each also below the host name, as in the Auth
+    ///   emulator: `/identitytoolkit.googleapis.com/v1/…`, `/securetoken.googleapis.com/v1/token`.
+    ///   Any `?key=` is accepted.
     /// - `GET /.well-known/openid-configuration` and `GET /.well-known/jwks.json`
     /// - `POST /` with a form, and `GET /?Action=…`: STS `AssumeRoleWithWebIdentity`
     package func handle(_ request: HTTPServerRequest) async -> HTTPResponse? {
@@ -107,14 +111,16 @@ package final class IdentityService: Sendable {
         if path == "/v1/token" || path == "/securetoken.googleapis.com/v1/token" {
             return await onPool { await AccountRoutes(server: self).refresh(request) }
         }
-        // What else Google's services have at these paths is no object of ours, and no client of theirs reads XML.
+        // Other paths of Google's services are not objects of the store, and Google's clients do
+        // not read XML errors.
         let isGoogle = [
             "/v1/accounts", "/v2/accounts", "/identitytoolkit.googleapis.com/", "/securetoken.googleapis.com/",
         ].contains { path.hasPrefix($0) }
         return isGoogle ? AccountRoutes.unknownOperation : nil
     }
 
-    /// Passwords are stretched and tokens are signed for milliseconds, which the thread of an HTTP server cannot spare.
+    /// Runs a handler on the global executor, because hashing a password or signing a token takes
+    /// milliseconds, for which the thread of an HTTP server must not be blocked.
     private func onPool(_ body: @Sendable () async -> HTTPResponse) async -> HTTPResponse {
         await withTaskExecutorPreference(globalConcurrentExecutor) { await body() }
     }
@@ -126,7 +132,8 @@ package final class IdentityService: Sendable {
         return response
     }
 
-    /// OpenID Connect Discovery 1.0 §3. There is no authorization endpoint, as nobody signs in through a browser.
+    /// The OpenID Connect Discovery 1.0 document (section 3). It names no authorization endpoint,
+    /// because there is no sign-in through a browser.
     private var discovery: JSON {
         [
             "issuer": .string(configuration.issuer),

@@ -5,15 +5,16 @@ import HTTPServer
 import IdentityProtocol
 import XML
 
-/// STS `AssumeRoleWithWebIdentity` (AWS's query API of 2011-06-15): an ID token for credentials of
-/// the object store that reach the user's own prefix only. The role and its session name are taken
-/// as they come.
+/// The STS call `AssumeRoleWithWebIdentity` (AWS query API of 2011-06-15), which exchanges an ID
+/// token for credentials of the object store that are limited to the user's own prefix. Any role
+/// and session name are accepted.
 struct SecurityTokenService: Sendable {
     let server: IdentityService
 
     private static let bodyLimit = 64 << 10
 
-    /// Whether a request to the root is one of these, and not the object store's list of buckets.
+    /// Whether a request to the root is such a call and not a request to list the object store's
+    /// buckets.
     static func isFor(_ request: HTTPServerRequest) -> Bool {
         switch request.method {
         case .get: request.target[query: "Action"] != nil
@@ -51,7 +52,7 @@ struct SecurityTokenService: Sendable {
         return xml(.badRequest, XMLElement("ErrorResponse", [error, metadata]))
     }
 
-    /// Whether a field of the form narrows what the keys may do.
+    /// Whether a field of the form restricts the keys.
     private static func isPolicy(_ name: String) -> Bool {
         name == "Policy" || name.hasPrefix("PolicyArns.") || name == "PolicyArns"
     }
@@ -77,7 +78,7 @@ struct SecurityTokenService: Sendable {
         guard let lifetime = fields["DurationSeconds"].map({ Int64($0) }) ?? 3600,
             StorageCredentials.lifetimes.contains(lifetime)
         else { throw Refusal("ValidationError", "DurationSeconds is a number from 900 to 43200.") }
-        // Keys that could do more than they were asked for would be handed on as if they could not.
+        // Keys that allow more than was asked for would be passed on as if they did not.
         if let name = fields.keys.sorted().first(where: { Self.isPolicy($0) && fields[$0]?.isEmpty == false }) {
             throw Refusal(
                 "ValidationError",
@@ -90,7 +91,7 @@ struct SecurityTokenService: Sendable {
         } catch {
             throw Refusal(error.code == .tokenExpired ? "ExpiredTokenException" : "InvalidIdentityToken", error.message)
         }
-        // It becomes the first part of object keys.
+        // The subject becomes the first part of object keys.
         guard token.userID.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "/") }) else {
             throw Refusal("InvalidIdentityToken", "The subject of the token cannot begin an object's key.")
         }

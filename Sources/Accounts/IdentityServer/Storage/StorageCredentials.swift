@@ -2,14 +2,14 @@ import Cryptography
 import JSON
 import Synchronization
 
-/// Makes and recognises the credentials of the object store.
+/// Issues and recognizes the credentials of the object store.
 ///
-/// Nothing is stored for a temporary credential: its session token is
+/// Nothing is stored for a temporary credential. Its session token is
 /// `base64url(payload).base64url(HMAC(secret, payload))` with the payload `{"k": access key, "u":
 /// user, "i": issued, "e": expires, "a": anonymous}`, and its secret key is an HMAC over the access
 /// key and the payload. Administrators' keys are rows whose secrets are derived the same way.
 package final class StorageCredentials: Sendable {
-    /// As AWS's: from 15 minutes to 12 hours.
+    /// The allowed lifetimes in seconds, from 15 minutes to 12 hours as in AWS.
     package static let lifetimes: ClosedRange<Int64> = 900...43200
 
     private let secret: [UInt8]
@@ -24,9 +24,11 @@ package final class StorageCredentials: Sendable {
         administrators = Mutex(Set(try await store.storageKeys().map(\.accessKey)))
     }
 
+    /// Issues a temporary credential for a user.
+    ///
     /// - Parameters:
-    ///   - lifetime: in seconds, within `lifetimes`.
-    ///   - now: seconds since 1970.
+    ///   - lifetime: The lifetime in seconds, within `lifetimes`.
+    ///   - now: The time in seconds since 1970.
     package func issue(
         for user: String, isAnonymous: Bool = false, lifetime: Int64, now: Int64
     ) -> StorageCredential {
@@ -42,8 +44,8 @@ package final class StorageCredentials: Sendable {
             isAnonymous: isAnonymous, expiresAt: now + lifetime)
     }
 
-    /// The credential of an access key; nil where there is none, where the session token does not belong to it, where
-    /// it has expired, or where the user's account is disabled.
+    /// Returns the credential of an access key; nil if there is none, if the session token does not
+    /// belong to it, if it has expired, or if the user's account is disabled.
     package func lookup(accessKey: String, sessionToken: String?, now: Int64) -> StorageCredential? {
         guard let sessionToken else {
             guard administrators.withLock({ $0.contains(accessKey) }) else { return nil }
@@ -69,7 +71,7 @@ package final class StorageCredentials: Sendable {
 
     // MARK: administrators' keys
 
-    /// A new key to everything.
+    /// Creates a key with access to all objects.
     package func addAdministrator(label: String, now: Int64) async throws -> StorageCredential {
         let key = StorageKey(accessKey: Self.newAccessKey("AKIA"), label: label, createdAt: now)
         try await store.add(key)
@@ -81,13 +83,13 @@ package final class StorageCredentials: Sendable {
 
     package func list() async throws -> [StorageKey] { try await store.storageKeys() }
 
-    /// false where there was no such key.
+    /// Removes a key. Returns false if it did not exist.
     package func remove(_ accessKey: String) async throws -> Bool {
         administrators.withLock { _ = $0.remove(accessKey) }
         return try await store.removeStorageKey(accessKey)
     }
 
-    /// Learns of keys that another process has added or removed.
+    /// Reloads the keys that another process has added or removed.
     package func reload() async throws {
         let keys = Set(try await store.storageKeys().map(\.accessKey))
         administrators.withLock { $0 = keys }

@@ -1,9 +1,9 @@
-/// A lasting key of an administrator to all of the object store, as `ferry-server keys` makes it.
+/// A permanent key of an administrator to the whole object store, created by `ferry-server keys`.
 package struct StorageKey: Sendable, Hashable {
     package let accessKey: String
-    /// What it is for, in the administrator's words.
+    /// The administrator's description of the key.
     package let label: String
-    /// Seconds since 1970.
+    /// The time of creation in seconds since 1970.
     package let createdAt: Int64
 
     package init(accessKey: String, label: String, createdAt: Int64) {

@@ -1,18 +1,19 @@
 import Cryptography
 import JSON
 
-/// A JSON Web Token in its compact form (RFC 7515 §3.1), taken apart but not yet believed.
+/// A JSON Web Token in compact form (RFC 7515 section 3.1), parsed but not verified.
 struct JSONWebToken {
     let header: JSONObject
     let claims: JSONObject
-    /// What the signature is over.
+    /// The bytes that the signature covers.
     let signed: [UInt8]
     let signature: [UInt8]
 
-    /// Far above what an ID token with custom claims needs.
+    /// The maximum size in bytes, far above that of an ID token with custom claims.
     private static let byteLimit = 16 << 10
 
-    /// nil for anything but three parts of base64url of which the first two are JSON objects.
+    /// Parses a token; returns nil unless it has three parts of base64url, of which the first two
+    /// are JSON objects.
     init?(_ text: String) {
         guard text.utf8.count <= Self.byteLimit else { return nil }
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
@@ -25,7 +26,7 @@ struct JSONWebToken {
         signed = Array("\(parts[0]).\(parts[1])".utf8)
     }
 
-    /// The compact form of a new token.
+    /// Returns the compact form of a new token.
     static func make(header: JSON, claims: JSON, sign: ([UInt8]) throws -> [UInt8]) rethrows -> String {
         let signed = [header, claims].map { Base64.encode($0.bytes, alphabet: .url) }.joined(separator: ".")
         return "\(signed).\(Base64.encode(try sign(Array(signed.utf8)), alphabet: .url))"

@@ -3,13 +3,13 @@ import IdentityProtocol
 package import JSON
 import SystemIO
 
-/// The keys that sign ID tokens: the newest signs, all are accepted, so that a key can be replaced while tokens of the
-/// older one are still about.
+/// The keys of ID tokens. The newest key signs and all keys are accepted, so that a key can be
+/// replaced while tokens signed with an older one are still valid.
 ///
-/// On disk: PEM private keys one after the other, newest first, in one file of mode 0600.
+/// On disk they are PEM private keys in one file of mode 0600, newest first.
 package struct SigningKeys: Sendable {
     struct Key: Sendable {
-        /// The thumbprint of RFC 7638, so that the same key has the same id everywhere.
+        /// The thumbprint (RFC 7638), so that a key has the same id everywhere.
         let id: String
         let key: RSAPrivateKey
 
@@ -20,17 +20,17 @@ package struct SigningKeys: Sendable {
         }
     }
 
-    /// Tokens live an hour, so more than a few are not needed.
+    /// The maximum number of keys. Tokens are valid for an hour, so a few are enough.
     private static let keyLimit = 4
 
     private(set) var keys: [Key]
 
     private init(_ keys: [Key]) { self.keys = keys }
 
-    /// One new key.
+    /// Creates a set of one new key.
     package init() throws { self.init([Key(try RSAPrivateKey())]) }
 
-    /// Reads the file, or makes it with a new key where there is none.
+    /// Reads the file, or creates it with a new key if it does not exist.
     package init(path: String) throws {
         guard let bytes = try FileSystem.readIfPresent(path, limit: 1 << 20) else {
             try self.init()
@@ -47,7 +47,7 @@ package struct SigningKeys: Sendable {
         if keys.isEmpty { throw Self.damaged(path, nil) }
     }
 
-    /// Puts a new key first and drops the oldest.
+    /// Adds a new key in front, and removes the oldest above the limit.
     package mutating func rotate() throws {
         keys = [Key(try RSAPrivateKey())] + keys.prefix(Self.keyLimit - 1)
     }
@@ -74,14 +74,14 @@ package struct SigningKeys: Sendable {
         ])
     }
 
-    /// Signs with the newest key.
+    /// Signs claims with the newest key.
     func sign(_ claims: JSON) throws -> String {
         guard let newest = keys.first else { throw IdentityError(.internalFailure, "There is no key to sign with.") }
         return try JSONWebToken.make(
             header: ["alg": "RS256", "kid": .string(newest.id), "typ": "JWT"], claims: claims, sign: newest.key.sign)
     }
 
-    /// The members that the thumbprint is over, in its order.
+    /// Returns the members that the thumbprint covers, in its order.
     private static func members(of key: RSAPublicKey) -> JSONObject {
         [
             "e": .string(Base64.encode(key.exponent, alphabet: .url)), "kty": "RSA",

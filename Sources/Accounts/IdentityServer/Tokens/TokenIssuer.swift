@@ -1,9 +1,9 @@
 import JSON
 
-/// Makes ID tokens with the claims of Firebase's, signed RS256.
+/// Issues ID tokens with the claims of Firebase's tokens, signed with RS256.
 ///
-/// The issuer is the server's own URL, so that OpenID discovery at `<issuer>/.well-known/openid-configuration` leads to
-/// the keys; the audience is the project.
+/// The issuer is the server's own URL, so that OpenID discovery at
+/// `<issuer>/.well-known/openid-configuration` leads to the keys. The audience is the project.
 struct TokenIssuer: Sendable {
     static let lifetime: Int64 = 3600
 

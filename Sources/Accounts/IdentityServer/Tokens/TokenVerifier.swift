@@ -2,12 +2,13 @@ package import Cryptography
 package import IdentityProtocol
 import JSON
 
-/// Decides whether an ID token is to be believed. Pure: keys and time are given.
+/// Decides whether an ID token is valid. Pure: keys and time are passed in.
 ///
-/// Rules (OpenID Connect Core §3.1.3.7 and Firebase's list): RS256 only, a known `kid`, the right issuer and audience,
-/// not expired, not from the future by more than the skew, and a subject.
+/// A valid token is signed with RS256 by a known `kid`, has the right issuer and audience and a
+/// subject, has not expired, and was not issued in the future by more than the skew (OpenID Connect
+/// Core section 3.1.3.7 and Firebase's list).
 package struct TokenVerifier: Sendable {
-    /// How far the issuer's clock may be ahead of this one, in seconds.
+    /// The number of seconds by which the issuer's clock may be ahead of this one.
     package static let skew: Int64 = 60
 
     private let keys: [String: RSAPublicKey]
@@ -15,7 +16,10 @@ package struct TokenVerifier: Sendable {
     private let audience: String
     private let isEmulator: Bool
 
-    /// - Parameter isEmulator: as Google's emulator: signatures, times and issuers are not looked at.
+    /// Creates a verifier.
+    ///
+    /// - Parameter isEmulator: Whether to behave like Google's emulator, which does not check
+    ///   signatures, times and issuers.
     package init(keys: [String: RSAPublicKey], issuer: String, audience: String, isEmulator: Bool = false) {
         self.keys = keys
         self.issuer = issuer
@@ -23,9 +27,11 @@ package struct TokenVerifier: Sendable {
         self.isEmulator = isEmulator
     }
 
-    /// Throws `.invalidToken` or `.tokenExpired`; messages say which rule, never what the token holds.
+    /// Returns the verified token.
     ///
-    /// - Parameter now: seconds since 1970.
+    /// - Parameter now: The time in seconds since 1970.
+    /// - Throws: `.invalidToken` or `.tokenExpired`. The message names the violated rule, and never
+    ///   the content of the token.
     package func verify(_ text: String, now: Int64) throws(IdentityError) -> VerifiedToken {
         guard let token = JSONWebToken(text) else { throw Self.invalid("is malformed") }
         if !isEmulator { try checkSignature(of: token) }
@@ -56,7 +62,7 @@ package struct TokenVerifier: Sendable {
 
     private func checkSignature(of token: JSONWebToken) throws(IdentityError) {
         guard token.header["alg"] == "RS256" else { throw Self.invalid("is not signed with RS256") }
-        // Extensions that must be understood (RFC 7515 §4.1.11) are not.
+        // Critical extensions (RFC 7515 section 4.1.11) are not supported.
         guard token.header["crit"] == nil else { throw Self.invalid("needs an extension that is not known") }
         guard let id = token.header["kid"]?.stringValue, let key = keys[id] else {
             throw Self.invalid("is signed with a key that is not known")

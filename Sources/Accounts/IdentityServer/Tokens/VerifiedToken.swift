@@ -2,17 +2,17 @@ package import JSON
 
 /// An ID token whose signature and claims have been checked.
 package struct VerifiedToken: Sendable, Hashable {
-    /// The user's id: `sub`.
+    /// The user's id, from `sub`.
     package let userID: String
     package let issuer: String
-    /// Seconds since 1970 by the issuer's clock.
+    /// The time of issue in seconds since 1970 by the issuer's clock.
     package let issuedAt: Int64
     package let expiresAt: Int64
-    /// When the user signed in; refreshing does not change it.
+    /// The time when the user signed in, which refreshing does not change.
     package let authenticatedAt: Int64
-    /// `anonymous`, `password`, …; empty where the token does not say.
+    /// The sign-in method, such as `anonymous` or `password`; empty if the token has none.
     package let provider: String
     package let email: String?
-    /// All of them, for rules that look at custom ones.
+    /// All claims, for rules that use custom ones.
     package let claims: JSONObject
 }
