@@ -1,20 +1,22 @@
 package import SystemIO
 
-/// What a tasks directory refused to do.
+/// A refusal or failure of an operation on the tasks directory.
 package struct FolderError: Error, Sendable, CustomStringConvertible {
     /// The kind of refusal.
     package enum Code: Sendable {
-        /// The tasks directory is not there.
+        /// The tasks directory does not exist.
         case rootMissing
         case notFound
         case exists
         case invalidName
-        /// The path names something other than what was asked for: a link, a pipe, or a directory instead of a file.
+        /// The path names something other than expected: a link, a pipe, or a directory instead of
+        /// a file.
         case wrongKind
-        /// A component above the path is a file, a link, or another mount, so nothing beneath it can be examined.
+        /// A parent of the path is a file, a link, or another mount, so nothing below it can be
+        /// examined.
         case blockedParent
         case tooLarge
-        /// It changes faster than it can be read; its events will come.
+        /// The file changes faster than it can be read; its events will follow.
         case unstable
         case noSpace
         case readOnly
@@ -43,8 +45,8 @@ package struct FolderError: Error, Sendable, CustomStringConvertible {
 
     package var description: String { message }
 
-    /// Whether the same call may succeed later by itself, or when somebody frees what lacks or
-    /// takes away what is in the way.
+    /// Whether the same call may succeed later, without a change or after the missing resource or
+    /// the obstacle is dealt with.
     package var isTransient: Bool {
         switch code {
         case .invalidName, .tooLarge: false
@@ -70,7 +72,7 @@ package struct FolderError: Error, Sendable, CustomStringConvertible {
     }
 }
 
-/// Runs calls of the disk and turns what they throw into errors of the folder.
+/// Runs calls of the disk, and converts their errors to errors of the folder.
 func translating<Result>(_ body: () throws(SystemError) -> Result) throws(FolderError) -> Result {
     do throws(SystemError) {
         return try body()

@@ -1,46 +1,57 @@
 package import SystemIO
 
-/// The file system calls that a task folder is made of. Paths are relative to the root, "" is the root itself, and none
-/// may leave it or pass a link. Two implementations: the kernel's, and one in memory that is as strict.
+/// The file system calls that a task folder uses. Paths are relative to the root, whose own path is
+/// "". No path may leave the root or pass through a link.
+///
+/// There are two implementations: the kernel's, and one in memory that is as strict.
 package protocol FolderDisk: AnyObject, Sendable {
-    /// Finds the root by its path again; all later calls mean the directory found. `.notFound` where there is none.
+    /// Opens the root by its path; later calls use the directory that was found. Throws `.notFound`
+    /// if there is none.
     func openRoot() throws(SystemError) -> RootIdentity
 
-    /// Closes what is kept open between calls, which would keep the file system busy. The next call
-    /// opens it again, and throws `.unreachable` where another directory has the root's path by
-    /// then.
+    /// Closes the descriptors that are kept open between calls, which would keep the file system
+    /// busy.
+    ///
+    /// The next call opens the root again, and throws `.unreachable` if its path names another
+    /// directory by then.
     func release()
 
-    /// Whether there is something to release.
+    /// Whether `release` would close anything.
     var isOpen: Bool { get }
 
-    /// Gives each entry of a directory, with its status where `wantsStatus` says so. Entries that vanish meanwhile are
-    /// left out; any other failure means that the content is unknown, and is thrown.
+    /// Calls `body` with each entry of a directory, with its status if `wantsStatus` asks for it.
+    /// Entries that vanish meanwhile are left out. Any other failure means that the contents are
+    /// unknown, and is thrown.
     ///
-    /// - Parameter watching: arms a watch before anything is listed. That this fails is told in the result.
+    /// - Parameter watching: Whether to add a watch before the directory is listed. A failure to do
+    ///   so is part of the result.
     func visit(
         _ directory: String, watching: Bool, wantsStatus: (DirectoryEntry) -> Bool,
         _ body: (DirectoryEntry, FileStatus?) -> Void
     ) throws(SystemError) -> Result<Int32?, SystemError>
 
-    /// The same disk for calls that follow upon each other at once, as for many files of one
-    /// directory: what was found of the way to one file serves for the next. Not to be kept.
+    /// Returns the same disk for a series of calls, such as for many files of one directory:
+    /// directories that were opened for one file are used for the next. The result must not be
+    /// kept.
     func together() -> Self
 
-    /// About the name itself, links not followed.
+    /// Returns the status of the name itself, without following links.
     func status(_ path: String) throws(SystemError) -> FileStatus
 
-    /// Reads a regular file of at most `limit` bytes, with its status before and after; anything else is refused.
+    /// Reads a regular file of at most `limit` bytes, with its status before and after. Throws for
+    /// anything else.
     func read(_ path: String, limit: Int) throws(SystemError) -> DiskReading
 
-    /// Opens a file that need not be regular, without waiting for anybody.
+    /// Opens a file, which need not be regular, without blocking.
     func open(_ path: String, _ options: OpenOptions) throws(SystemError) -> FileDescriptor
-    /// Where this process can open a file that is there by itself.
+    /// Returns a path at which this process can open a file.
     func absolutePath(of path: String) throws(SystemError) -> String
-    /// Of a file that `open` gave, also when it has no name any more; `inode` is what it had when it was opened.
+    /// Returns the status of a file that `open` returned, even if it no longer has a name. `inode`
+    /// is the inode from when it was opened.
     func status(of descriptor: borrowing FileDescriptor, inode: UInt64) throws(SystemError) -> FileStatus
 
-    /// Writes a new file in `directory` under a temporary name and gives its path; nothing is left where it fails.
+    /// Writes a new file in `directory` under a temporary name, and returns its path. If that
+    /// fails, nothing is left.
     func writeTemporary(
         in directory: String, _ bytes: [UInt8], mode: UInt32?, attributes: [FileAttribute], synchronize: Bool
     ) throws(SystemError) -> String
@@ -51,50 +62,53 @@ package protocol FolderDisk: AnyObject, Sendable {
     /// Waits until the content of all these files is on the disk.
     func synchronizeFileSystems(of paths: [String]) throws(SystemError)
 
-    /// Waits until the names in it are on the disk.
+    /// Waits until the names in the directory are on the disk.
     func synchronizeDirectory(_ directory: String) throws(SystemError)
 
-    /// Renames a file or directory. If the target is on another file system, as where a list's
-    /// directory is a mount point, it is copied there and then removed, except in the mode
-    /// `.exchanging`.
+    /// Renames a file or directory.
     ///
-    /// - Returns: What was copied and the copy; nil after a rename.
+    /// If the target is on another file system, for example because a list's directory is a mount
+    /// point, it is copied there and then removed, except in the mode `.exchanging`.
+    ///
+    /// - Returns: The source and the copy if it was copied; nil after a rename.
     func move(_ path: String, to target: String, _ mode: Directory.RenameMode) throws(SystemError) -> CopiedMove?
     func setMode(_ path: String, _ mode: UInt32) throws(SystemError)
     func remove(_ path: String) throws(SystemError)
-    /// A directory and all in it; fine where it is not there.
+    /// Removes a directory and its contents, if it exists.
     func removeTree(_ path: String) throws(SystemError)
     func makeDirectories(_ path: String) throws(SystemError)
-    /// Only an empty one.
+    /// Removes an empty directory.
     func removeDirectory(_ path: String) throws(SystemError)
 
-    /// The extended attributes in the namespace `user`; none where the file system has none.
+    /// Returns the extended attributes in the namespace `user`; empty if the file system does not
+    /// support them.
     func attributes(_ path: String) throws(SystemError) -> [FileAttribute]
-    /// False where the file system has none, or another file is there.
+    /// Sets an extended attribute. Returns false if the file system does not support them, or
+    /// another file has the path.
     ///
-    /// - Parameter inode: of the file that is meant; nil: whichever is there.
+    /// - Parameter inode: The inode of the file; nil for whichever file has the path.
     func setAttribute(_ path: String, _ attribute: FileAttribute, of inode: UInt64?) throws(SystemError) -> Bool
 
-    /// A name that no file has yet, short enough for any use.
+    /// Returns a name that no file has, short enough for any use.
     func uniqueName() -> String
 
     func startWatching() throws(SystemError)
     func unwatch(_ watch: Int32)
     func takeEvents() throws(SystemError) -> [InotifyEvent]
-    /// Until `takeEvents` has something.
+    /// Waits until `takeEvents` has events.
     func waitForEvents() async throws
 }
 
 extension FolderDisk {
     package func together() -> Self { self }
 
-    /// Does what `move` does.
+    /// Renames a file or directory like `move`.
     package func rename(_ path: String, to target: String, _ mode: Directory.RenameMode) throws(SystemError) {
         _ = try move(path, to: target, mode)
     }
 }
 
-/// A file's content between two looks at its status.
+/// A file's content, with its status before and after reading.
 package struct DiskReading: Sendable {
     package var bytes: [UInt8]
     package var before: FileStatus

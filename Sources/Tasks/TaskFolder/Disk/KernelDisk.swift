@@ -1,17 +1,18 @@
 import Synchronization
 package import SystemIO
 
-/// The real file system beneath one directory.
+/// The real file system below a directory.
 package final class KernelDisk: FolderDisk {
     private let path: String
     private let lock: (any RootLocking)?
     private let root: Mutex<Directory?>
-    /// The directory that `root` is, also while it is closed.
+    /// The identity of the root, which is known even while the root is closed.
     private let identity: Mutex<RootIdentity?>
     private let inotify = Mutex<Inotify?>(nil)
-    /// Directories that calls which belong together have opened, by their paths; nil where each call stands for itself.
+    /// The directories that a series of calls has opened, by their paths; nil if calls do not
+    /// belong to a series.
     private let opened: Mutex<[ExactText: Directory]?>
-    /// A descriptor each.
+    /// The maximum number of opened directories, each of which takes a descriptor.
     private static let openedLimit = 16
 
     /// - Parameters:
@@ -64,8 +65,8 @@ package final class KernelDisk: FolderDisk {
     private func directory() throws(SystemError) -> Directory {
         if let directory = root.withLock({ $0 }) { return directory }
         let (found, identity) = try findRoot()
-        // Closed in between. What is at the path by now may be another one, in which nothing that
-        // is absent was deleted.
+        // The root was closed in between, and its path may name another directory now, in which
+        // absent files were not deleted.
         let known = self.identity.withLock { known in
             if known == nil { known = identity }
             return known
@@ -82,7 +83,7 @@ package final class KernelDisk: FolderDisk {
         path.isEmpty ? try directory() : try directory().directory(path)
     }
 
-    /// A directory on the way to a path, and the path from there.
+    /// Returns an opened directory on the way to a path, and the rest of the path.
     private func way(to path: String) throws(SystemError) -> (directory: Directory, rest: String) {
         guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")),
             let opened = opened.withLock({ $0 })
@@ -162,7 +163,8 @@ package final class KernelDisk: FolderDisk {
             beside: directory.isEmpty ? "x" : directory + "/x", bytes, mode: 0o666, synchronize: synchronize
         ) { file throws(SystemError) in
             for attribute in attributes { _ = try file.setAttribute(attribute.name, to: attribute.value) }
-            // Last: an ordinary user may set no attribute of a file without the right to write to it.
+            // The mode comes last, because an ordinary user may not set attributes of a file
+            // without write permission.
             if let mode { try file.changeMode(mode) }
         }
     }
@@ -196,7 +198,7 @@ package final class KernelDisk: FolderDisk {
                 return try from.moveAcross(old, to: new, in: to, isReplacing: mode == .replacing)
             }
         } catch {
-            // One of the directories may be gone, and another in its place.
+            // A directory may have been removed and replaced by another one.
             if error.code == .notFound { opened.withLock { if $0 != nil { $0 = [:] } } }
             throw error
         }
@@ -220,7 +222,7 @@ package final class KernelDisk: FolderDisk {
     }
 
     package func makeDirectories(_ path: String) throws(SystemError) {
-        // What is private is for this user only.
+        // Private files are for this user only.
         let mode: UInt32 = path.hasPrefix(TaskPath.privateDirectory) ? 0o700 : 0o777
         if !path.isEmpty { try directory().makeDirectories(path, mode: mode) }
     }
@@ -263,7 +265,7 @@ package final class KernelDisk: FolderDisk {
 
     package func waitForEvents() async throws {
         if let inotify = inotify.withLock({ $0 }) { return try await inotify.wait() }
-        // There is no queue: nothing will come.
+        // Without a queue there are no events.
         while true { try await Task.sleep(for: .seconds(86_400)) }
     }
 }

@@ -1,6 +1,6 @@
 package import SystemIO
 
-/// Keeps other processes from the tasks directory while it is open.
+/// A lock that keeps other processes from the tasks directory while it is open.
 package protocol RootLocking: Sendable {
     /// Takes the lock, unless this process has it.
     ///

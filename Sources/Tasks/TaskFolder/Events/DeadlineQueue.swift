@@ -1,5 +1,5 @@
-/// Paths by the time when they are due: a binary heap. An entry is not removed when its path gets another deadline; the
-/// number that came with it tells whether it still counts.
+/// A binary heap of paths by their deadlines. An entry is not removed when its path gets another
+/// deadline; its number shows whether it is still valid.
 struct DeadlineQueue: Sendable {
     struct Entry: Sendable {
         var deadline: Duration
@@ -41,6 +41,6 @@ struct DeadlineQueue: Sendable {
 
     mutating func removeAll() { heap = [] }
 
-    /// Equal deadlines in the order of insertion, so that a run can be repeated exactly.
+    /// Orders equal deadlines by insertion, so that a run can be repeated exactly.
     private func isBefore(_ a: Entry, _ b: Entry) -> Bool { (a.deadline, a.number) < (b.deadline, b.number) }
 }

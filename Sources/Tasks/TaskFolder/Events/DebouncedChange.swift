@@ -1,27 +1,28 @@
-/// A change that has come to rest, as the disk told it a moment ago.
+/// A change after it was debounced, with the state that the disk had a moment ago.
 package enum DebouncedChange: Hashable, Sendable {
-    /// A directory was renamed: all paths beneath the old one are beneath the new one now. Precedes
-    /// what happened there.
+    /// A directory was renamed, so all paths below the old one are below the new one now. It
+    /// precedes later changes below the directory.
     case directoryMoved(from: TaskPath, to: TaskPath)
     case directoryAppeared(TaskPath)
-    /// A file took a new path, possibly with new content. What was at the new path before is replaced. Files that have
-    /// changed places are told as `changed` each.
+    /// A file has a new path, possibly with new content. The file that had the path before is
+    /// replaced. Files that have swapped places are each reported as `changed`.
     case moved(from: TaskPath, to: TaskPath, FileStamp)
-    /// A file is there, new or with new content or other metadata: compare the stamp with what is known.
+    /// A file exists, new or with new content or metadata. Compare the stamp with the known one.
     case changed(TaskPath, FileStamp)
-    /// Something that is no regular file has taken the place, or it cannot be seen: not a delete.
+    /// The path is taken by something that is not a regular file, or cannot be examined. This is
+    /// not a delete.
     case obstructed(TaskPath)
-    /// It was seen to go and did not come back under its name. Its file may be known under another path by now: compare
-    /// inodes. Paths that were never known may appear here.
+    /// A file was seen to be removed and did not come back under its name. It may be known under
+    /// another path by now, so compare inodes. The path may be one that was never known.
     case removed(TaskPath)
-    /// As `removed`, by a rename to where nobody watches: out of the directory, as to a desktop's
-    /// trash, or to a part of it that cannot be seen. Also where nobody saw it go.
+    /// A file is gone through a rename to a place that is not watched, such as a desktop's trash or
+    /// an unreadable directory, or without any event.
     case movedAway(TaskPath)
     case directoryRemoved(TaskPath)
     case problem(FolderProblem)
     case rescanNeeded(RescanReason)
     case rootChanged
 
-    /// Whether it asks for a scan and says nothing else.
+    /// Whether the change only asks for a scan.
     var isScan: Bool { if case .rescanNeeded = self { true } else { false } }
 }

@@ -1,41 +1,46 @@
-/// Decides when a change counts. A pure machine: events and a monotonic time go in; paths to look at come out, what was
-/// seen there goes in, and settled changes come out.
+/// Decides when a change counts. A pure state machine: events and a monotonic time go in, and paths
+/// to examine come out; then what was observed there goes in, and debounced changes come out.
 ///
-///     handle(event, at: now) … while nextDeadline <= now { for path in duePaths(at: now) { observe(path, …, at: now) } } … take()
+///     handle(event, at: now) …
+///     while let deadline = nextDeadline, deadline <= now {
+///         for path in duePaths(at: now) { observe(path, …, at: now) }
+///     }
+///     … take()
 ///
-/// Events only say where to look; what is reported is what was seen on the disk. So a rename-over
-/// save, a delete followed by a create and an editor's backup dance all come out as one `changed`.
+/// Events only tell where to look; the reported state is the one on the disk. A save that renames a
+/// new file over the old one, a delete followed by a create, and an editor that moves a backup out
+/// of the way all result in one `changed`.
 package struct EventDebouncer: Sendable {
-    /// What was seen at a path.
+    /// The state that was observed at a path.
     package enum Observation: Hashable, Sendable {
         case file(FileStamp)
-        /// For the check of a removed directory: it is there again.
+        /// A removed directory exists again.
         case directory
         case absent
-        /// No regular file, or not visible.
+        /// The path is not a regular file, or cannot be examined.
         case obstructed
     }
 
     private struct Pending: Sendable {
         var number: UInt64
         var deadline: Duration
-        /// When the first change since the last report was seen.
+        /// The time of the first change since the last report.
         var since: Duration
-        /// Where a rename took it from.
+        /// The path from which a rename moved the file.
         var origin: TaskPath?
         var isDirectory = false
-        /// Its time has come, and nothing was told of it since.
+        /// Whether the deadline has passed, with no event since then.
         var isDue = false
-        /// Open for writing, as far as is known.
+        /// Whether the file is open for writing, as far as is known.
         var isWriting = false
-        /// It may have had content before: something else than a creation came first, or it was
-        /// closed and written again. One that came from a name where it lay untouched has what it
-        /// had there.
+        /// Whether the file may have had content before: its first event was not a creation, or it
+        /// was closed and written again. A file that was renamed keeps the value from its old name
+        /// if it was untouched there.
         var isKnown: Bool
         var removed: Duration?
-        /// By a rename whose other half nobody saw, or when nobody looked.
+        /// Whether the file left through a rename without a second event, or without any event.
         var isMovedAway = false
-        /// Whether it was seen to be gone.
+        /// Whether the file was observed to be absent.
         var isAbsent = false
         var foundEmpty: Duration?
     }
@@ -43,9 +48,9 @@ package struct EventDebouncer: Sendable {
     /// The first half of a rename.
     private struct Leaving: Sendable {
         var path: TaskPath
-        /// Where it had come from before that.
+        /// The path from which an earlier rename had moved the file.
         var origin: TaskPath
-        /// Nothing but renames was told of it since it was last reported.
+        /// Whether the file had no events except renames since it was last reported.
         let isUntouched: Bool
         let since: Duration
     }
@@ -59,36 +64,39 @@ package struct EventDebouncer: Sendable {
     private var pending: [TaskPath: Pending] = [:]
     private var queue = DeadlineQueue()
     private var lastNumber: UInt64 = 0
-    /// First halves of renames, by cookie.
+    /// The first halves of renames, by cookie.
     private var leaving: [UInt32: Leaving] = [:]
-    /// Where the file that was at a path has gone to: that is reported before anything new at the path.
+    /// The new path of the file that was at a path. It is reported before anything new at the old
+    /// path.
     private var movedAway: [TaskPath: TaskPath] = [:]
-    /// Moves that whoever takes what has settled makes itself, and that are still to be told of,
-    /// each with the time until which they may.
+    /// The moves that the reader of the changes makes itself and whose events are still to come,
+    /// each with the time at which it is forgotten.
     private var expected: [Move: Duration] = [:]
-    /// When the last of the files that were found will have settled, as far as is known.
+    /// The time when the last of the files that were found in new directories will be debounced, as
+    /// far as is known.
     private var foundSettles: Duration = .zero
     private var settled: [DebouncedChange] = []
 
     package init(times: SettleTimes = SettleTimes()) { self.times = times }
 
-    /// How many paths wait.
+    /// The number of waiting paths.
     package var count: Int { pending.count }
 
-    /// How many paths are gone and wait whether they come back.
+    /// The number of paths that are absent and may still come back.
     package var missingCount: Int { pending.values.count { $0.removed != nil } }
 
-    /// Those paths.
+    /// The paths that are absent and may still come back.
     package var missingPaths: Set<TaskPath> { Set(pending.filter { $0.value.removed != nil }.keys) }
 
-    /// Whether all that has gone was taken by whoever takes what has settled.
+    /// Whether the reader has taken all removals.
     package var hasToldRemovals: Bool { settled.isEmpty && missingCount == 0 }
 
-    /// When to call `duePaths` next; nil while nothing waits.
+    /// The time at which to call `duePaths` next; nil while nothing waits.
     package var nextDeadline: Duration? { queue.first?.deadline }
 
-    /// At most `limit` settled changes, in an order in which they can be applied. One scan sees
-    /// what all that were asked for until now would have seen: only the last is among them.
+    /// Returns at most `limit` debounced changes, in an order in which they can be applied.
+    ///
+    /// One scan covers all requests for a scan so far, so only the last request is included.
     package mutating func take(_ limit: Int = .max) -> [DebouncedChange] {
         let taken = settled.prefix(limit)
         defer { settled.removeFirst(taken.count) }
@@ -102,14 +110,14 @@ package struct EventDebouncer: Sendable {
             update(path, at: now, isKnown: false) { $0.isWriting = true }
         case .written(let path):
             update(path, at: now, isKnown: true) {
-                // Once more after it was closed: it may have had content then.
+                // It is written again after it was closed, so it may have had content in between.
                 if !$0.isWriting { $0.isKnown = true }
                 $0.isWriting = true
             }
         case .closed(let path):
             update(path, at: now, isKnown: true) { $0.isWriting = false }
         case .found(let path):
-            // It may have been there for long: in a directory that has just been watched, or that can be read again.
+            // The file may be old: its directory has just been watched, or has become readable.
             update(path, at: now, isKnown: true, after: times.found) { _ in }
             foundSettles = now + times.found
         case .attributes(let path):
@@ -117,7 +125,7 @@ package struct EventDebouncer: Sendable {
         case .removed(let path):
             remove(path, at: now)
         case .movedFrom(let path, let cookie):
-            // What takes a name whose file has left for where nobody saw it is another file, and
+            // A file that takes the name of one that left without a trace is another file, and is
             // new wherever it arrives.
             let state = pending[path]
             if state?.isMovedAway != true {
@@ -130,7 +138,7 @@ package struct EventDebouncer: Sendable {
             let source = leaving.removeValue(forKey: cookie)
             switch path.kind(isDirectory: false) {
             case .taskFile, .attachment: arrive(path, from: source, at: now)
-            // To a name that is ignored: it is gone as if it had been removed.
+            // A file that gets an ignored name counts as removed.
             default: if let source { pending[source.path]?.isMovedAway = false }
             }
         case .directoryAppeared(let path):
@@ -150,27 +158,27 @@ package struct EventDebouncer: Sendable {
         if pending.count > times.limit { giveUp() }
     }
 
-    /// Something that a scan did not find where it was expected: settles as a delete unless it comes back.
+    /// Handles a path that a scan did not find. It is reported as removed unless it comes back.
     package mutating func handleMissing(_ path: TaskPath, at now: Duration) {
         if pending[path] == nil { remove(path, at: now, isMovedAway: true) }
         if pending.count > times.limit { giveUp() }
     }
 
-    /// A move that whoever takes what has settled is about to make, and knows of then: it comes out
-    /// as a change of the file at its new path. One of which nobody tells, as where the queue is
-    /// too short, is forgotten after a while.
+    /// Announces a move that the reader is about to make, which is then reported as a change at the
+    /// new path. If its events are lost in an overflow, the announcement expires.
     package mutating func expectMove(_ from: TaskPath, to: TaskPath, at now: Duration) {
         if expected.count >= 1024 { expected = expected.filter { $0.value > now } }
         expected[Move(from: from, to: to)] = now + .seconds(60)
     }
 
-    /// It was not made.
+    /// Withdraws the announcement of a move that was not made.
     package mutating func forgetMove(_ from: TaskPath, to: TaskPath) { expected[Move(from: from, to: to)] = nil }
 
-    /// What has been read by now is known, whatever was told of it.
+    /// Marks the file at a path as known, because the reader has read it.
     package mutating func handleRead(_ path: TaskPath) { pending[path]?.isKnown = true }
 
-    /// The paths whose time has come, each once; call `observe` for every one of them.
+    /// Returns the paths whose deadline has passed, each once. Call `observe` for every one of
+    /// them.
     package mutating func duePaths(at now: Duration, limit: Int = .max) -> [TaskPath] {
         var due: [TaskPath] = []
         while due.count < limit, let first = queue.first, first.deadline <= now {
@@ -179,19 +187,20 @@ package struct EventDebouncer: Sendable {
             pending[first.path]?.isDue = true
             due.append(first.path)
         }
-        // A rename's other half comes at once or never.
+        // The other half of a rename arrives at once or never.
         if leaving.count > 64 || queue.first == nil {
             leaving = leaving.filter { $0.value.since + times.removed > now }
         }
         return due
     }
 
-    /// What was told of since its time came is looked at again when it comes once more.
+    /// Handles the observed state of a path. A path with events since its deadline is ignored; it
+    /// becomes due again.
     package mutating func observe(_ path: TaskPath, _ observation: Observation, at now: Duration) {
         guard let state = pending[path], state.isDue else { return }
         switch observation {
         case .absent:
-            // An event may be older than what is there now, so what was seen twice counts.
+            // The event may be older than the present state, so the file must be absent twice.
             let removed = state.removed ?? now
             let settles = removed + times.removed
             if settles > now || !state.isAbsent {
@@ -208,7 +217,8 @@ package struct EventDebouncer: Sendable {
                 settled.append(state.isMovedAway ? .movedAway(path) : .removed(path))
             }
         case .file where state.isDirectory:
-            // A file has taken the place of a directory, which has gone. What comes of the file, its own events tell.
+            // A file has taken the place of a directory, which is gone. The file's own events
+            // report it.
             forget(path)
             settled.append(.directoryRemoved(path))
         case .file(let stamp):
@@ -221,7 +231,8 @@ package struct EventDebouncer: Sendable {
             if let target = movedAway[path], let other = pending[target] {
                 return wait(path, until: max(other.deadline, now + .milliseconds(1))) { _ in }
             }
-            // What was here may be one of those that were found in a directory that nobody watched yet.
+            // The file that left this path may be among those found in a directory that was not
+            // watched yet.
             let knowsWhatLeft = min(foundSettles, state.since + times.longest) + .milliseconds(1)
             if state.isMovedAway, now < knowsWhatLeft { return wait(path, until: knowsWhatLeft) { _ in } }
             forget(path)
@@ -260,24 +271,25 @@ package struct EventDebouncer: Sendable {
 
     private mutating func remove(_ path: TaskPath, at now: Duration, isMovedAway: Bool = false) {
         var state = pending[path] ?? Pending(number: 0, deadline: now, since: now, isKnown: true)
-        // A file that came and went unseen leaves no trace but the question whether the path was known before.
+        // A file that came and went between two looks is reported as removed, because its path may
+        // have been known before.
         state.removed = now
         state.isMovedAway = isMovedAway
         state.isAbsent = false
         state.isWriting = false
         state.isKnown = true
         state.isDirectory = false
-        // Looked at soon: a save that renames its file into place has only exchanged it.
+        // Look again soon, because a save that renames its file into place only replaces the file.
         state.deadline = now + times.closed
         schedule(path, state)
     }
 
     private mutating func arrive(_ path: TaskPath, from source: Leaving?, at now: Duration) {
-        // It replaces what was there, or nothing: an empty file here may be the first half of a
-        // save, unless it was empty before.
+        // The file replaces another one, or nothing. An empty file may be the first half of a save,
+        // unless it was empty before.
         if let replaced = pending[path]?.origin, movedAway[replaced] == path {
             movedAway[replaced] = nil
-            // What had come from there a moment before is gone.
+            // The file that had come from there just before is gone.
             if pending[replaced] == nil { remove(replaced, at: now) }
         }
         update(path, at: now, isKnown: true) { state in
@@ -300,12 +312,14 @@ package struct EventDebouncer: Sendable {
         }
         pending[path]?.origin = source.origin
         movedAway[source.origin] = path
-        // The rename tells why the source is gone. Where something new takes its name, its own events say so.
+        // The rename explains why the source is gone. If another file takes its name, that file's
+        // own events report it.
         if source.origin == source.path, isPaired { pending[source.path] = nil }
         breakCircle(at: path)
     }
 
-    /// Files that have changed places: no order of moves could be applied one by one, so each is a change at its path.
+    /// Resolves files that have swapped places. No order of moves could be applied one by one, so
+    /// each is reported as a change at its path.
     private mutating func breakCircle(at path: TaskPath) {
         var circle = [path]
         while let next = movedAway[circle[circle.count - 1]], next != path, circle.count <= movedAway.count {
@@ -327,7 +341,8 @@ package struct EventDebouncer: Sendable {
 
     private mutating func schedule(_ path: TaskPath, _ state: Pending) {
         var state = state
-        // An entry of the queue is good for any later deadline too: it is looked at then and put back.
+        // A queue entry also serves for a later deadline: the path is then put back when it comes
+        // up.
         lastNumber += 1
         state.number = lastNumber
         state.isDue = false
@@ -336,7 +351,8 @@ package struct EventDebouncer: Sendable {
         if queue.count > 2 * pending.count + 1024 { rebuildQueue() }
     }
 
-    /// A file that is written to a thousand times leaves as many old entries.
+    /// Rebuilds the queue without outdated entries, of which a file that is written a thousand
+    /// times leaves as many.
     private mutating func rebuildQueue() {
         queue.removeAll()
         for (path, state) in pending {
@@ -358,7 +374,7 @@ package struct EventDebouncer: Sendable {
         for (path, state) in pending {
             if let origin = state.origin { movedAway[origin] = path }
         }
-        // Its file may be back where it was: it would wait for itself.
+        // A file that is back at its old path would wait for itself.
         for path in movedAway.values { breakCircle(at: path) }
         for (cookie, var half) in leaving {
             half.path = half.path.moved(from: from, to: to)

@@ -1,7 +1,7 @@
 import Synchronization
 package import SystemIO
 
-/// The settled changes of a folder in real time, for one reader.
+/// The debounced changes of a folder in real time, for one reader.
 package final class FolderChanges: Sendable {
     private let folder: any TaskFolder
     private let debouncer: Mutex<EventDebouncer>
@@ -9,10 +9,12 @@ package final class FolderChanges: Sendable {
     private let start: Duration
     private let wakeUp = AsyncSignal()
     private let scanInterval: Duration
-    /// When the next scan is due while not all directories are watched.
+    /// The time of the next scan while not all directories are watched.
     private let nextScan: Mutex<Duration>
 
-    /// - Parameter scanInterval: how often to ask for a scan while not all directories can be watched.
+    /// Creates the changes of a folder.
+    ///
+    /// - Parameter scanInterval: The interval of scans while not all directories can be watched.
     package init(
         _ folder: any TaskFolder, times: SettleTimes = SettleTimes(), scanInterval: Duration = .seconds(30),
         environment: Environment = .system
@@ -25,10 +27,12 @@ package final class FolderChanges: Sendable {
         debouncer = Mutex(EventDebouncer(times: times))
     }
 
-    /// Waits for changes that have settled and gives at most `limit` of them, in an order in which they can be applied;
-    /// never empty. While the reader works, further events wait in the kernel's queue, and where that is too short
-    /// `rescanNeeded` comes instead of them, so memory is bounded whatever happens. Throws CancellationError when the
-    /// task is cancelled; then nothing is lost.
+    /// Waits for debounced changes, and returns at least one and at most `limit` of them, in an
+    /// order in which they can be applied.
+    ///
+    /// While the reader works, further events wait in the kernel's queue. If the queue overflows,
+    /// `rescanNeeded` replaces them, so memory is bounded. Throws CancellationError when the task
+    /// is cancelled, without losing a change.
     package func next(limit: Int = 1000) async throws -> [DebouncedChange] {
         while true {
             try Task.checkCancellation()
@@ -39,8 +43,8 @@ package final class FolderChanges: Sendable {
         }
     }
 
-    /// How many paths are gone and will be reported as removed unless they come back: whoever is
-    /// told of a few removals can tell whether they are the first of many.
+    /// The number of absent paths that will be reported as removed unless they come back. A reader
+    /// of a few removals can thus tell whether they are the first of many.
     package var missingCount: Int { debouncer.withLock { $0.missingCount } }
 
     /// How many paths have changed or gone and are still to be reported.
@@ -49,11 +53,11 @@ package final class FolderChanges: Sendable {
     /// Those paths.
     package var missingPaths: Set<TaskPath> { debouncer.withLock { $0.missingPaths } }
 
-    /// Whether the reader was told of all that has gone; where not, it is before long.
+    /// Whether the reader has received all removals. If not, it will soon.
     package var hasToldRemovals: Bool { debouncer.withLock { $0.hasToldRemovals } }
 
-    /// Paths that a scan did not find where the reader knew them: each is reported as removed after the settle time,
-    /// unless it comes back.
+    /// Adds known paths that a scan did not find. Each is reported as removed after the debounce
+    /// time, unless it comes back.
     package func noteMissing(_ paths: [TaskPath]) {
         let now = environment.now() - start
         debouncer.withLock { debouncer in
@@ -62,38 +66,41 @@ package final class FolderChanges: Sendable {
         wakeUp.set()
     }
 
-    /// A file that was seen while it may be half written: it is told of when it has settled.
+    /// Adds a file that was seen while it may have been half written. It is reported after the
+    /// debounce time.
     package func noteFound(_ path: TaskPath) {
         let now = environment.now() - start
         debouncer.withLock { $0.handle(.found(path), at: now) }
         wakeUp.set()
     }
 
-    /// Files that the reader has read without having been told of them, as in a scan: if one of
-    /// them is empty when it settles, it was not before.
+    /// Marks files that the reader has read without a reported change, as in a scan. If one of them
+    /// is empty later, it was not empty before.
     package func noteRead(_ paths: [TaskPath]) {
         debouncer.withLock { debouncer in
             for path in paths { debouncer.handleRead(path) }
         }
     }
 
-    /// The reader is about to move a file, and knows where that is then: it is told of a change there, and of no move.
+    /// Announces a file that the reader is about to move. The reader gets a change at the new path
+    /// instead of a move.
     package func expectMove(_ from: TaskPath, to: TaskPath) {
         let now = environment.now() - start
         debouncer.withLock { $0.expectMove(from, to: to, at: now) }
     }
 
-    /// It has not moved it.
+    /// Withdraws the announcement of a move that was not made.
     package func forgetMove(_ from: TaskPath, to: TaskPath) { debouncer.withLock { $0.forgetMove(from, to: to) } }
 
-    /// Lets a scan look, now.
+    /// Requests a scan now.
     package func askForScan() {
         let now = environment.now() - start
         debouncer.withLock { $0.handle(.rescanNeeded(.notWatched), at: now) }
         wakeUp.set()
     }
 
-    /// Takes the events that are there and looks at what is due; gives when something will be due next.
+    /// Processes the available events and the paths that are due. Returns the time when something
+    /// will be due next.
     private func turn(limit: Int) throws -> Duration? {
         let events = try folder.takeEvents()
         let now = environment.now() - start
@@ -102,21 +109,22 @@ package final class FolderChanges: Sendable {
             return debouncer.duePaths(at: now, limit: limit)
         }
         let seen = zip(due, folder.stamps(due).map(Self.observation))
-        // What was there may have got another name by then, and something else the one that was
-        // looked at: that is told by now.
+        // A file may have been renamed, and another one may have taken its name, before it was
+        // examined. The events of that have arrived by now.
         let later = due.isEmpty ? [] : try folder.takeEvents()
         debouncer.withLock { debouncer in
             for event in later { debouncer.handle(event, at: now) }
             for (path, seen) in seen { debouncer.observe(path, seen, at: now) }
         }
         let scan = askForScan(at: now)
-        // More may be waiting: come back at once.
+        // More events may be waiting: return at once.
         if !events.isEmpty || !later.isEmpty { return now }
         let next = debouncer.withLock { $0.nextDeadline }
         return [next, scan].compactMap { $0 }.min()
     }
 
-    /// Asks for a scan where it is time for one and gives when the next will be; nil while watches tell everything.
+    /// Requests a scan if one is due. Returns the time of the next one, or nil if all directories
+    /// are watched.
     private func askForScan(at now: Duration) -> Duration? {
         if folder.isFullyWatched {
             nextScan.withLock { $0 = now + scanInterval }

@@ -1,47 +1,48 @@
-/// A change in the tree as it was seen, before it has settled. A hint where to look, not a fact:
-/// whoever acts on it looks at the file first.
+/// A change in the tree before it is debounced. It is a hint where to look and not a fact: examine
+/// the file before acting on it.
 package enum FolderEvent: Hashable, Sendable {
     // MARK: Task files and attachments
 
     /// A new name, whose content is probably still being written.
     case created(TaskPath)
-    /// Seen in a directory that is new itself.
+    /// A file in a directory that is itself new.
     case found(TaskPath)
-    /// Content changed, the writer goes on.
+    /// The content changed, and the writer continues.
     case written(TaskPath)
-    /// A writer is done.
+    /// A writer has closed the file.
     case closed(TaskPath)
-    /// Mode, owner, times or extended attributes changed.
+    /// The mode, owner, times or extended attributes changed.
     case attributes(TaskPath)
     case removed(TaskPath)
-    /// One half of a rename; the other has the same cookie, comes soon after, or not at all where the file left the
-    /// tree or took an ignored name.
+    /// The first half of a rename. The second half has the same cookie and follows soon, or never
+    /// if the file left the tree or got an ignored name.
     case movedFrom(TaskPath, cookie: UInt32)
-    /// Also to a name that is ignored, of which nothing else is told.
+    /// The second half of a rename. The new name may be an ignored one, for which there are no
+    /// other events.
     case movedTo(TaskPath, cookie: UInt32)
 
     // MARK: Directories
 
-    /// A list or attachments directory is there; what is in it follows as `found`.
+    /// A list or attachments directory appeared. Its contents follow as `found`.
     case directoryAppeared(TaskPath)
     case directoryRemoved(TaskPath)
-    /// Comes before any event beneath its new path.
+    /// A directory was renamed. This precedes any event below its new path.
     case directoryMoved(from: TaskPath, to: TaskPath)
 
     // MARK: The tree
 
     case problem(FolderProblem)
-    /// Something was missed: scan.
+    /// Events were missed, so a scan is needed.
     case rescanNeeded(RescanReason)
-    /// The root itself was moved, removed or unmounted: look at `rootState`.
+    /// The root itself was moved, removed or unmounted; call `rootState`.
     case rootChanged
 }
 
-/// Why only a scan can tell what is there.
+/// The reason why a scan is needed.
 package enum RescanReason: String, Hashable, Sendable {
     /// The kernel's queue was full.
     case overflow
-    /// More changed at once than is kept in memory.
+    /// More changes occurred at once than are kept in memory.
     case tooManyChanges = "too many changes"
     /// Not all directories are watched.
     case notWatched = "not watched"

@@ -1,28 +1,29 @@
 import SystemIO
 
-/// What a folder keeps about its watches: it turns records of inotify(7) into events with paths.
+/// The state of a folder's watches, which converts records of inotify(7) to events with paths.
 struct WatchState: Sendable {
-    /// A new directory, to be watched and listed by whoever has the disk.
+    /// A new directory that must be watched and listed.
     struct Arrival: Sendable {
         var path: TaskPath
         var parent: Int32
     }
 
-    /// What came out of one batch of records, in order.
+    /// The results of one batch of records, in order.
     enum Output: Sendable {
         case event(FolderEvent)
         case arrival(Arrival)
-        /// A watch that is of no use any more.
+        /// Watches that are no longer needed.
         case unwatch([Int32])
     }
 
-    /// Somebody wants events; they may have to wait until there is room for a queue.
+    /// Whether events are wanted. They may have to wait until the system can provide a queue.
     var isWanted = false
     var isStarted = false
     /// Whether each directory was watched after the last scan.
     var isComplete = false
     private var tree = WatchTree()
-    /// Directories whose other half of a rename has not come yet: for this batch and the next.
+    /// The directories of which only the first half of a rename has arrived, kept for this batch
+    /// and the next.
     private var leaving: [UInt32: (watch: Int32, path: TaskPath, batch: Int)] = [:]
     private var batch = 0
 
@@ -33,7 +34,8 @@ struct WatchState: Sendable {
     }
 
     mutating func insert(_ watch: Int32, path: TaskPath, parent: Int32?) {
-        // It has been found where the other half of its rename, lost to an overflow, would have told.
+        // The scan has found the directory, which the second half of its rename, lost in an
+        // overflow, would have reported.
         leaving = leaving.filter { $0.value.watch != watch }
         if let parent {
             tree.insert(watch, name: path.name, in: parent)
@@ -73,7 +75,7 @@ struct WatchState: Sendable {
         let isNew = !record.mask.isDisjoint(with: [.created, .movedTo])
         let path = parent.appending(unchecked: name)
         if TaskPath.isIgnored(name) && !(record.mask.contains([.directory, .movedTo])) {
-            // Of no interest itself, it tells where a file has gone.
+            // The name is ignored, but the event shows where a file has gone.
             if record.mask.contains(.movedTo) { outputs.append(.event(.movedTo(path, cookie: record.cookie))) }
             return
         }
@@ -94,18 +96,18 @@ struct WatchState: Sendable {
         } else if kind == .taskFile || kind == .attachment {
             outputs += fileEvents(record, path).map { .event($0) }
         } else {
-            // As with ignored names.
+            // Report the rename, as for ignored names.
             if record.mask.contains(.movedTo) { outputs.append(.event(.movedTo(path, cookie: record.cookie))) }
             tell(FolderProblem(ofFile: path), of: path, record, &outputs)
         }
     }
 
-    /// What is in the way by its name comes, or goes again.
+    /// Reports a name that is a problem when it appears, and its removal.
     private func tell(
         _ problem: FolderProblem?, of path: TaskPath, _ record: InotifyEvent, _ outputs: inout [Output]
     ) {
         guard let problem else { return }
-        // It may have been something else before, which the other branches see to.
+        // The name may have been something else before, which the other branches handle.
         if !record.mask.isDisjoint(with: [.created, .movedTo]) { outputs.append(.event(.problem(problem))) }
         if !record.mask.isDisjoint(with: [.deleted, .movedFrom]) { outputs.append(.event(.removed(path))) }
     }
@@ -132,7 +134,8 @@ struct WatchState: Sendable {
             }
         } else if record.mask.contains(.movedTo), let from = leaving.removeValue(forKey: record.cookie) {
             guard isSeen, kind == from.path.kind(isDirectory: true) else {
-                // It has become something else: as if the old one went and a new one came.
+                // The directory has changed its kind, so report that the old one went and a new one
+                // came.
                 outputs.append(.unwatch(tree.remove(from.watch)))
                 if isSeen { outputs.append(.arrival(Arrival(path: path, parent: record.watch))) }
                 return
@@ -144,7 +147,7 @@ struct WatchState: Sendable {
         } else if record.mask.contains(.deleted) {
             if isSeen { outputs.append(.event(.directoryRemoved(path))) }
         } else if record.mask.contains(.attributes), isSeen {
-            // Its mode may have changed: what could not be seen may be visible now, also what changed meanwhile.
+            // Its mode may have changed, so entries that could not be seen may be visible now.
             outputs.append(.arrival(Arrival(path: path, parent: record.watch)))
         }
     }

@@ -1,4 +1,4 @@
-/// Which watch number stands for which directory. A directory that moves takes its subtree along at no cost.
+/// A map from watch numbers to directories. Moving a directory moves its subtree at no cost.
 struct WatchTree {
     private struct Node {
         var parent: Int32?
@@ -15,14 +15,14 @@ struct WatchTree {
         self.root = root
     }
 
-    /// A directory in another one. A number that is known already is moved there; a number that
-    /// stood for the same place and is another directory now is forgotten.
+    /// Adds a directory below another one. If the number is known, the directory is moved there. If
+    /// another number had the same place, it is forgotten.
     mutating func insert(_ watch: Int32, name: String, in parent: Int32) {
         let name = ExactText(name)
         guard nodes[parent] != nil, watch != root else { return }
         if let old = nodes[parent]?.children[name], old != watch { remove(old) }
         if nodes[watch] != nil {
-            // A directory is never moved into itself, but events may come late.
+            // A directory cannot be moved into itself, but events may arrive late.
             guard !isBeneath(parent, watch) else { return }
             detach(watch)
             nodes[watch]?.parent = parent
@@ -59,7 +59,7 @@ struct WatchTree {
         return current
     }
 
-    /// Forgets a directory and all beneath it and gives their numbers.
+    /// Forgets a directory and everything below it, and returns their numbers.
     @discardableResult
     mutating func remove(_ watch: Int32) -> [Int32] {
         guard nodes[watch] != nil else { return [] }

@@ -2,7 +2,7 @@ import Synchronization
 import SystemIO
 
 extension DiskTaskFolder {
-    /// Deeper lists are reported, not entered.
+    /// The maximum depth of lists. Deeper ones are reported and not entered.
     private static var maximalDepth: Int { 32 }
 
     package func scan(
@@ -12,7 +12,7 @@ extension DiskTaskFolder {
         var watchFailure: SystemError?
         let watches = purpose != .look
         if watches, watching.withLock({ $0.isWanted && !$0.isStarted }) {
-            // There was no room for a queue before; each scan asks again.
+            // There was no room for a queue before; each scan tries again.
             do throws(SystemError) {
                 try disk.startWatching()
                 watching.withLock { $0.start() }
@@ -34,7 +34,8 @@ extension DiskTaskFolder {
                     found.add(entry, status)
                 }
             } catch {
-                // What vanished since its parent was listed is gone; the root was there a moment ago.
+                // A directory that vanished after its parent was listed is gone; the root existed a
+                // moment ago.
                 if error.code != .notFound || path.isRoot {
                     scan.addUnreadable(path, error)
                     scan.unlisted[path] = directoryChanged(path) ?? .never
@@ -76,7 +77,8 @@ extension DiskTaskFolder {
 }
 
 extension FolderScan {
-    /// As many are kept; a tree of broken links must not fill the memory.
+    /// The maximum number of problems that are kept, so that a tree of broken links cannot fill the
+    /// memory.
     private static let problemLimit = 1000
 
     mutating func add(_ found: [FolderProblem]) {

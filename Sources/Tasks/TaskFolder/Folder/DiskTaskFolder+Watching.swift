@@ -29,8 +29,8 @@ extension DiskTaskFolder {
         try await disk.waitForEvents()
     }
 
-    /// Watches a new directory, then lists it, and so on for what is in it: what appeared before
-    /// the watch is seen by the listing, what comes after it by the watch.
+    /// Watches a new directory, then lists it, and does the same for its subdirectories. Entries
+    /// created before the watch are found by listing, later ones by the watch.
     private func welcome(_ arrival: WatchState.Arrival, _ events: inout [FolderEvent]) {
         var left = [arrival]
         while let directory = left.popLast() {
@@ -46,11 +46,12 @@ extension DiskTaskFolder {
                     watching.withLock { $0.insert(watch, path: directory.path, parent: directory.parent) }
                     left += found.directories.map { .init(path: $0.path, parent: watch) }
                 case .failure:
-                    // From now on scans are asked for, and the next one reports the limit.
+                    // From now on scans are requested, and the next one reports the limit.
                     watching.withLock { $0.isComplete = false }
                 }
             } catch {
-                // Gone by itself, and not with what it is in: that may have another name, or be back, and it with that.
+                // If only this directory is gone, ignore it. If its parent is gone too, the parent
+                // may have been renamed, or be back, together with this directory.
                 if error.code == .notFound, (try? disk.status(directory.path.parent.string)) != nil { continue }
                 events.append(.directoryAppeared(directory.path))
                 events.append(.rescanNeeded(.unreadable))

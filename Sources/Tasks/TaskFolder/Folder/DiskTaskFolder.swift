@@ -1,7 +1,7 @@
 import Synchronization
 package import SystemIO
 
-/// A task folder on a disk, real or in memory: everything but the system calls themselves.
+/// A task folder on a real disk or one in memory: everything except the system calls.
 package final class DiskTaskFolder<Disk: FolderDisk>: TaskFolder {
     package let disk: Disk
     let watching = Mutex(WatchState())
@@ -153,13 +153,13 @@ package final class DiskTaskFolder<Disk: FolderDisk>: TaskFolder {
                 names.append(entry.name)
             }
         }
-        // Left by a write beneath a directory that got another name meanwhile.
+        // Temporary files remain if a directory is renamed during a write.
         guard names.allSatisfy(Directory.isTemporary) else { return false }
         for name in names { disk.putAside(path.appending(unchecked: name)) }
         return try removeDirectory(path)
     }
 
-    /// False where something is in it.
+    /// Removes a directory. Returns false if it is not empty.
     private func removeDirectory(_ path: TaskPath) throws(FolderError) -> Bool {
         do throws(SystemError) {
             try disk.removeDirectory(path.string)
@@ -180,7 +180,7 @@ package final class DiskTaskFolder<Disk: FolderDisk>: TaskFolder {
         _ path: TaskPath, to identifier: String, of before: FileStamp
     ) throws(FolderError) -> FileStamp? {
         let isSet = try translating { () throws(SystemError) in
-            // Another task's file may have been put in the place since.
+            // Another task's file may have been put in the place meanwhile.
             try disk.setAttribute(
                 path.string, FileAttribute(name: identifierAttribute, value: Array(identifier.utf8)), of: before.inode)
         }
@@ -196,7 +196,9 @@ package final class DiskTaskFolder<Disk: FolderDisk>: TaskFolder {
 package typealias DirectoryTaskFolder = DiskTaskFolder<KernelDisk>
 
 extension DiskTaskFolder where Disk == KernelDisk {
-    /// - Parameter path: of the tasks directory, which need not exist yet.
+    /// Creates a folder.
+    ///
+    /// - Parameter path: The path of the tasks directory, which need not exist yet.
     package convenience init(path: String) {
         self.init(disk: KernelDisk(path: path))
     }

@@ -1,6 +1,6 @@
 package import SystemIO
 
-/// A file opened for reading, and what it was then.
+/// A file that was opened for reading, with its stamp at that time.
 package struct FileSnapshot: ~Copyable, Sendable {
     package let descriptor: FileDescriptor
     package let stamp: FileStamp
@@ -12,7 +12,8 @@ package struct FileSnapshot: ~Copyable, Sendable {
         self.disk = disk
     }
 
-    /// Whether what was read since the opening is one consistent state.
+    /// Whether the file is unchanged, so that everything read since the opening is one consistent
+    /// state.
     package func isUnchanged() throws(FolderError) -> Bool {
         let status: FileStatus
         do throws(SystemError) {

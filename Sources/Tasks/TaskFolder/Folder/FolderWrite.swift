@@ -1,19 +1,19 @@
-/// What a file must be for a change to go ahead.
+/// The state that a file must have for a change to be made.
 package enum FileExpectation: Hashable, Sendable {
-    /// No such name yet.
+    /// The name must be unused.
     case absent
-    /// Still the version that was read or written last.
+    /// The file must be the version that was last read or written.
     case stamp(FileStamp)
-    /// Whatever is there, or nothing.
+    /// Any file, or none, is accepted.
     case anything
 }
 
-/// One file to write.
+/// A file to write.
 package struct FolderWrite: Sendable {
     package var path: TaskPath
     package var bytes: [UInt8]
     package var expecting: FileExpectation
-    /// For the attribute `user.ferry.id`, where the file system has attributes.
+    /// The value of the attribute `user.ferry.id`, on file systems with attributes.
     package var identifier: String?
 
     package init(path: TaskPath, bytes: [UInt8], expecting: FileExpectation, identifier: String? = nil) {
@@ -24,15 +24,16 @@ package struct FolderWrite: Sendable {
     }
 }
 
-/// A file of `.ferry/incoming` and the place that it is for.
+/// A file of `.ferry/incoming`, and the place to put it.
 package struct IncomingFile: Sendable {
     package var name: String
     package var path: TaskPath
     package var expecting: FileExpectation
-    /// Where it replaces a file, whose mode it takes: whether it can be run even if that could not.
+    /// Whether the file is made executable if it replaces one that is not. It otherwise gets the
+    /// mode of the replaced file.
     package var isExecutable: Bool
-    /// Whether the file that it replaces goes to the trash, if the file system can exchange two
-    /// files; a failure of that is no failure of the write.
+    /// Whether the replaced file is moved to the trash, if the file system can exchange two files.
+    /// A failure to do so does not fail the write.
     package var trashesReplaced: Bool
 
     package init(
@@ -47,31 +48,32 @@ package struct IncomingFile: Sendable {
     }
 }
 
-/// What became of a write.
+/// The result of a write.
 package enum WriteOutcome: Hashable, Sendable {
-    /// Done; an event whose file has this stamp is our own echo.
+    /// Written. An event whose file has this stamp is the echo of this write.
     case written(FileStamp)
-    /// Not done, since the file is not as expected: read it and merge again. Nil where it does not exist.
+    /// Not written, because the file is not as expected: read it and merge again. Nil if it does
+    /// not exist.
     case changed(FileStamp?)
-    /// Done, in a moment in which somebody saved the file, and moved, removed or edited what was
-    /// written: what was saved came too late to stand in its place, and is an edit of what the file
-    /// said before.
+    /// Written, while another program saved the file and then moved, removed or edited the new
+    /// version. The saved bytes came too late to be kept in place, and are an edit of the version
+    /// before this write.
     case overtaken(FileStamp, saved: [UInt8])
 }
 
-/// What became of a move.
+/// The result of a move.
 package enum MoveOutcome: Hashable, Sendable {
-    /// Done; the stamp of a file under its new name.
+    /// Moved. The stamp is that of the file under its new name.
     case moved(FileStamp)
-    /// Not done, the target exists.
+    /// Not moved, because the target exists.
     case exists
-    /// Not done, the source is not as expected. Nil where it does not exist.
+    /// Not moved, because the source is not as expected. Nil if it does not exist.
     case changed(FileStamp?)
 }
 
-/// One state of a task file.
+/// A state of a task file.
 package struct TaskFileContent: Hashable, Sendable {
-    /// The longest task file that is read, in bytes.
+    /// The maximum size of a task file that is read, in bytes.
     package static let limit = 1 << 20
 
     package var bytes: [UInt8]

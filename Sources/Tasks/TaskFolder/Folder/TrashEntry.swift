@@ -1,7 +1,7 @@
-/// Something to move to the trash.
+/// A file or directory to move to the trash.
 package struct TrashItem: Hashable, Sendable {
     package var path: TaskPath
-    /// For a directory `.anything`.
+    /// The state that the file must have; `.anything` for a directory.
     package var expecting: FileExpectation
 
     package init(path: TaskPath, expecting: FileExpectation) {
@@ -10,19 +10,19 @@ package struct TrashItem: Hashable, Sendable {
     }
 }
 
-/// What became of a move to the trash.
+/// The result of a move to the trash.
 package enum TrashOutcome: Hashable, Sendable {
     case trashed(TrashEntry)
-    /// Not done, since this one is not as expected. Nil where it does not exist.
+    /// Nothing was moved, because this item is not as expected. Nil if it does not exist.
     case changed(TaskPath, FileStamp?)
 }
 
-/// Files and directories that went to the trash together: `.ferry/trash/<name>` with the items and
-/// a file `origins` that has the path of each, a line an item.
+/// Files and directories that were moved to the trash together: `.ferry/trash/<name>` with the
+/// items, and a file `origins` with the original path of each, one per line.
 package struct TrashEntry: Hashable, Sendable {
-    /// Of the directory in the trash.
+    /// The name of the directory in the trash.
     package var name: String
-    /// Where the items were, in the order of their removal.
+    /// The original paths of the items, in the order of their removal.
     package var origins: [TaskPath]
 
     package init(name: String, origins: [TaskPath]) {

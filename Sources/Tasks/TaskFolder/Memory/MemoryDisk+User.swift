@@ -1,24 +1,26 @@
 import Synchronization
 package import SystemIO
 
-/// What a user and the user's programs do to the tree behind Ferry's back; every other call of the
-/// disk will do as well.
+/// Changes that a user and the user's programs make without Ferry's knowledge. Every other call of
+/// the disk may be used for that too.
 extension MemoryDisk {
-    /// How a program saves a file.
+    /// The way in which a program saves a file.
     package enum SaveHabit: CaseIterable, Sendable {
-        /// Truncates, writes and closes, as nano and a shell's `>` do.
+        /// Truncates, writes and closes, like nano and a shell's `>`.
         case inPlace
-        /// Writes a file of an ignored name and renames it over the old one: `sed -i`, gedit.
+        /// Writes a file with an ignored name and renames it over the old one, like `sed -i` and
+        /// gedit.
         case renamingOver
-        /// Renames the old file to `X~`, writes a new one and removes the old: vim with `backupcopy=no`.
+        /// Renames the old file to `X~`, writes a new one and removes the old one, like vim with
+        /// `backupcopy=no`.
         case backupDance
-        /// Removes the file and makes a new one.
+        /// Removes the file and creates a new one.
         case deleteAndCreate
         /// Truncates and closes, then opens again and writes.
         case truncatingFirst
     }
 
-    /// Saves a file whole, as one step or several; the directory must exist.
+    /// Saves a file completely, in one or several steps. The directory must exist.
     package func save(_ path: String, _ bytes: [UInt8], habit: SaveHabit = .inPlace) throws(SystemError) {
         switch habit {
         case .inPlace: try write(path, bytes)
@@ -38,7 +40,7 @@ extension MemoryDisk {
         }
     }
 
-    /// Opens, truncates, writes and, where `closing`, closes.
+    /// Opens, truncates, writes and, if `closing`, closes a file.
     package func write(_ path: String, _ bytes: [UInt8], closing: Bool = true) throws(SystemError) {
         try change("write", path) { tree throws(SystemError) in
             let inode: UInt64
@@ -57,7 +59,7 @@ extension MemoryDisk {
         }
     }
 
-    /// A copy with an inode and times of its own.
+    /// Copies a file. The copy has its own inode and times.
     package func copy(_ path: String, to target: String) throws(SystemError) {
         try write(target, try read(path, limit: .max).bytes)
     }
@@ -76,29 +78,30 @@ extension MemoryDisk {
 
     // MARK: What happens to disks
 
-    /// Bytes that fit; none more can be written once they are used up. A disk without limit has `Int.max`.
+    /// Sets the capacity in bytes, at which writes fail. A disk without limit has `Int.max`.
     package func setCapacity(_ bytes: Int) { tree.withLock { $0.capacity = bytes } }
 
     package var capacity: Int { tree.withLock { $0.capacity } }
 
     package var usedBytes: Int { tree.withLock { $0.used } }
 
-    /// Whether everything happens within one second of a clock that counts whole seconds, as FAT and ext3 have it.
+    /// Sets whether time stands still, as within one second of a clock with whole seconds (FAT,
+    /// ext3).
     package func setClockStopped(_ isStopped: Bool) { tree.withLock { $0.isClockStopped = isStopped } }
 
     package func setReadOnly(_ isReadOnly: Bool) { tree.withLock { $0.isReadOnly = isReadOnly } }
 
     package func setWatchLimit(_ limit: Int) { tree.withLock { $0.watchLimit = limit } }
 
-    /// Whether the number of a file that went is given to a later one, as most file systems do.
+    /// Sets whether the inode number of a removed file is reused, as by most file systems.
     package func setReusesInodes(_ reuses: Bool) { tree.withLock { $0.reusesInodes = reuses } }
 
     package func setQueueLimit(_ limit: Int) { tree.withLock { $0.queueLimit = limit } }
 
-    /// As an unmount: the root is not there until it is set back.
+    /// Simulates an unmount: the root does not exist until this is set back.
     package func setRootMissing(_ isMissing: Bool) { tree.withLock { $0.isRootMissing = isMissing } }
 
-    /// Puts an empty directory in the root's place, as the mount point beneath an unmounted disk.
+    /// Replaces the root by an empty directory, like the mount point of an unmounted disk.
     package func replaceRoot() {
         tree.withLock { tree in
             let now = tree.tick()
@@ -109,13 +112,14 @@ extension MemoryDisk {
         }
     }
 
-    /// All that happened so far survives a power cut.
+    /// Makes everything so far survive a power cut.
     package func synchronizeAll() { tree.withLock { $0.synchronizeAll() } }
 
-    /// Everything that was not synchronised is gone; the folder has to be started anew.
+    /// Simulates a power cut: everything that was not synchronized is lost, and the folder must be
+    /// recreated.
     package func losePower() { tree.withLock { $0.losePower() } }
 
-    /// Every file and directory with its content, for comparisons: directories have nil.
+    /// Returns every file and directory with its content for comparisons; nil for directories.
     package func contents() -> [TaskPath: [UInt8]?] {
         tree.withLock { tree in
             var contents: [TaskPath: [UInt8]?] = [:]
@@ -134,5 +138,5 @@ extension MemoryDisk {
     }
 }
 
-/// The twin of `DirectoryTaskFolder`: the same code over a disk in memory.
+/// The in-memory counterpart of `DirectoryTaskFolder`: the same code over a disk in memory.
 package typealias MemoryTaskFolder = DiskTaskFolder<MemoryDisk>

@@ -1,30 +1,32 @@
 import Synchronization
 package import SystemIO
 
-/// A file system in memory with the same rules, errors and events as the kernel's. Deterministic:
+/// A file system in memory with the rules, errors and events of the kernel's. It is deterministic:
 /// the same calls give the same names, inodes and times.
 package final class MemoryDisk: FolderDisk {
     let tree = Mutex(MemoryTree())
     private let bell = AsyncSignal()
-    /// Asked before each call with its name and path; a number of errno(3) makes the call fail with it.
+    /// The scripted faults. The function is called before each call with its name and path; an
+    /// error number of errno(3) makes the call fail.
     private let fault = Mutex(Fault { _, _ in nil })
 
-    /// Boxed: a bare closure gets one more thunk around it each time it passes through the mutex.
+    /// A boxed closure, because a bare closure gets one more thunk each time it passes through the
+    /// mutex.
     private struct Fault: Sendable {
         let errno: @Sendable (_ operation: String, _ path: String) -> Int32?
     }
 
-    /// A directory for what others open by path; nil: nothing can be opened so.
+    /// A directory for files that others open by path; nil if no file can be opened that way.
     private let scratch: String?
 
     package init(scratch: String? = nil) { self.scratch = scratch }
 
-    /// Replaces the scripted faults; nil ends them.
+    /// Replaces the scripted faults; nil removes them.
     package func setFault(_ fault: (@Sendable (_ operation: String, _ path: String) -> Int32?)?) {
         self.fault.withLock { $0 = Fault(errno: fault ?? { _, _ in nil }) }
     }
 
-    /// Runs one call on the tree and rings the bell where it made events.
+    /// Runs a call on the tree, and signals if it caused events.
     func change<Result>(
         _ operation: String, _ path: String, _ body: (inout MemoryTree) throws(SystemError) -> Result
     ) throws(SystemError) -> Result {
@@ -100,8 +102,8 @@ package final class MemoryDisk: FolderDisk {
             guard node.size <= limit else { throw SystemError(.tooLarge, operation: "read", path: path) }
             return (inode, try MemoryDisk.bytes(node), status)
         }
-        // Others may write between the two looks, as they may on a real disk. A file that has lost
-        // its name stays as it is.
+        // Others may write between the two status calls, as on a real disk. A file that has lost
+        // its name stays unchanged.
         let after = try change("examine after reading", path) { tree throws(SystemError) in
             tree.status(of: inode) ?? before
         }
@@ -140,8 +142,8 @@ package final class MemoryDisk: FolderDisk {
         return try file.open(options.subtracting([.create, .exclusive]))
     }
 
-    /// Of a file that was opened for writing this is where it is written; of any other it is a copy
-    /// of what it says now.
+    /// Returns a path of the file. For a file that was opened for writing, it is the file's own;
+    /// for any other file, it is a copy of its current content.
     package func absolutePath(of path: String) throws(SystemError) -> String {
         let (inode, node) = try change("open", path) { tree throws(SystemError) -> (UInt64, MemoryNode) in
             let inode = try tree.find(path, "open")
@@ -206,7 +208,7 @@ package final class MemoryDisk: FolderDisk {
         _ path: String, to target: String, _ mode: Directory.RenameMode
     ) throws(SystemError) -> CopiedMove? {
         try change("rename", path) { tree throws(SystemError) in
-            // Whoever wrote it by its path has finished, and synchronised it.
+            // The writer that used the path has finished and synchronized the file.
             if let inode = try? tree.find(path, "rename"), case .open(let file)? = tree.nodes[inode]?.content,
                 file.path != nil
             {
@@ -227,7 +229,7 @@ package final class MemoryDisk: FolderDisk {
         }
     }
 
-    /// Metadata changed.
+    /// Records a change of metadata.
     private static func touch(_ inode: UInt64, _ path: String, _ tree: inout MemoryTree) throws(SystemError) {
         let now = tree.tick()
         tree.nodes[inode]?.changed = now
@@ -310,7 +312,7 @@ package final class MemoryDisk: FolderDisk {
 
     package func takeEvents() throws(SystemError) -> [InotifyEvent] {
         tree.withLock { tree in
-            // A bounded number, as a read of 64 KiB gives.
+            // Return a bounded number, as a read of 64 KiB does.
             defer { tree.queue.removeFirst(min(2000, tree.queue.count)) }
             return Array(tree.queue.prefix(2000))
         }

@@ -5,7 +5,7 @@ import SystemIO
 struct MemoryNode: Sendable {
     enum Content: Sendable {
         case bytes([UInt8])
-        /// Opened for reading and writing through a descriptor.
+        /// A file that was opened for reading and writing through a descriptor.
         case open(MemoryFile)
         case directory([ExactText: UInt64])
         case link
@@ -41,21 +41,24 @@ struct MemoryNode: Sendable {
         }
     }
 
-    /// What counts against the disk's capacity: what goes through a descriptor does not.
+    /// The number of bytes that count against the disk's capacity. Bytes written through a
+    /// descriptor do not count.
     var claimed: Int {
         guard case .bytes(let bytes) = content else { return 0 }
         return bytes.count
     }
 }
 
-/// The content of a file that somebody writes, through a descriptor or by a path.
+/// The content of a file that is written through a descriptor or by a path.
 final class MemoryFile: Sendable {
     let path: String?
     private let descriptor: FileDescriptor
 
     private static let count = Atomic(0)
 
-    /// - Parameter directory: where it gets a path; nil: it has none.
+    /// Creates the content.
+    ///
+    /// - Parameter directory: The directory in which it gets a path; nil for no path.
     init(_ bytes: [UInt8], in directory: String?) throws(SystemError) {
         if let directory {
             let path = "\(directory)/open\(MemoryFile.count.wrappingAdd(1, ordering: .relaxed).newValue)"
@@ -70,7 +73,8 @@ final class MemoryFile: Sendable {
 
     deinit { if let path { _ = try? FileSystem.remove(path) } }
 
-    /// With a position of its own. By a path it is whatever is there now, as its writer may have removed it.
+    /// Opens the content with a position of its own. With a path, it is whatever file is at the
+    /// path now, because the writer may have removed it.
     func open(_ options: OpenOptions) throws(SystemError) -> FileDescriptor {
         guard let path else { return try descriptor.reopened(options) }
         return try FileDescriptor(path: path, options.union([.create, .readWrite]))

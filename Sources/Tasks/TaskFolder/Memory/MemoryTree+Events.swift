@@ -1,7 +1,7 @@
 import SystemIO
 
 extension MemoryTree {
-    /// Tells the watch of a directory about one of its names.
+    /// Adds an event about a name to the watch of its directory.
     mutating func post(
         _ directory: UInt64, _ mask: InotifyEvent.Mask, _ name: ExactText, cookie: UInt32 = 0
     ) {
@@ -20,7 +20,8 @@ extension MemoryTree {
         if let watch = nodes[inode]?.watch { push(InotifyEvent(watch: watch, mask: .movedItself)) }
     }
 
-    /// As the kernel does: a repetition of the last record is dropped, and one more than fits is an overflow.
+    /// Adds an event like the kernel: a repetition of the last record is dropped, and a record that
+    /// does not fit becomes an overflow.
     mutating func push(_ event: InotifyEvent) {
         guard isWatching, queue.last != event else { return }
         if queue.count < queueLimit {
@@ -61,8 +62,8 @@ extension MemoryTree {
 
     // MARK: Power cuts
 
-    /// Directories between which something was moved come onto the disk together, as with a
-    /// journal: what moves is neither lost nor in both.
+    /// Makes a node durable. Directories between which something was moved become durable together,
+    /// as with a journal, so that the moved file is neither lost nor in both.
     mutating func synchronize(_ inode: UInt64) {
         var left = [inode]
         while let inode = left.popLast() {
@@ -76,8 +77,8 @@ extension MemoryTree {
         joined = [:]
     }
 
-    /// Goes back to what was synchronised. A file whose name was and whose content was not is empty, as on many file
-    /// systems; watches and open files are gone.
+    /// Goes back to the durable state. A file whose name was synchronized but not its content is
+    /// empty, as on many file systems. Watches and open files are gone.
     mutating func losePower() {
         var left: [UInt64: MemoryNode] = [:]
         var names = [root]

@@ -1,25 +1,27 @@
 import SystemIO
 
-/// The state of a disk in memory: a tree of nodes with the rules of a Linux file system, and the queue of inotify(7)
-/// records that its changes make. A value: copying it is a snapshot.
+/// The state of a disk in memory: a tree of nodes with the rules of a Linux file system, and the
+/// queue of inotify(7) records that its changes cause. It is a value, so copying it makes a
+/// snapshot.
 struct MemoryTree: Sendable {
     static let device: UInt64 = 7
 
     var nodes: [UInt64: MemoryNode] = [:]
     var root: UInt64 = 2
     var isRootMissing = false
-    /// What would be left after a power cut.
+    /// The state that would remain after a power cut.
     var durable: [UInt64: MemoryNode] = [:]
-    /// Directories between which something was moved since they were synchronised.
+    /// The directories between which something was moved since they were synchronized.
     var joined: [UInt64: Set<UInt64>] = [:]
 
     var nextInode: UInt64 = 3
-    /// Whether the number of a file that went is given to a later one, as most file systems do.
+    /// Whether the inode number of a removed file is reused, as by most file systems.
     var reusesInodes = false
     var freedInodes: [UInt64] = []
     var nextCookie: UInt32 = 1
     var nextName: UInt64 = 1
-    /// Each change has a time of its own, as on a file system with fine time stamps.
+    /// The clock, which gives each change a time of its own, like a file system with fine time
+    /// stamps.
     var clock = FileTime(seconds: 1_700_000_000, nanoseconds: 0)
 
     var capacity = Int.max
@@ -33,7 +35,7 @@ struct MemoryTree: Sendable {
     var watchLimit = Int.max
     var queue: [InotifyEvent] = []
     var queueLimit = 16384
-    /// Nodes that have no name any more but are open somewhere.
+    /// The nodes that have no name any more but are open.
     var opened: Set<UInt64> = []
 
     init() {
@@ -56,7 +58,7 @@ struct MemoryTree: Sendable {
 
     // MARK: Paths
 
-    /// The node of a path, links not followed.
+    /// Returns the node of a path, without following links.
     func find(_ path: String, _ operation: String) throws(SystemError) -> UInt64 {
         if isRootMissing { throw error(Errno.noEntry, operation, path) }
         if path.isEmpty { return root }
@@ -65,7 +67,7 @@ struct MemoryTree: Sendable {
         return node
     }
 
-    /// The directory that holds the last component, and that component, which need not exist.
+    /// Returns the directory of the last component and that component, which need not exist.
     func place(_ path: String, _ operation: String) throws(SystemError) -> (parent: UInt64, name: ExactText) {
         if isRootMissing { throw error(Errno.noEntry, operation, path) }
         guard !path.isEmpty, !path.utf8.contains(0) else {
@@ -130,7 +132,7 @@ struct MemoryTree: Sendable {
         guard children[name] == nil else { throw error(Errno.exists, operation, path) }
         var size = 0
         if case .bytes(let bytes) = content { size = bytes.count }
-        // A name costs space too: on a full disk nothing new can be made.
+        // A name takes space too, so nothing can be created on a full disk.
         guard used < capacity else { throw error(Errno.noSpace, operation, path) }
         try claim(size, operation, path)
         let inode = takeInode(in: parent)
@@ -147,7 +149,7 @@ struct MemoryTree: Sendable {
             defer { nextInode += 1 }
             return nextInode
         }
-        // After a power cut it is the old file under the old name or the new one under the new name.
+        // After a power cut, either the old file has the old name or the new file has the new one.
         let names = durable.filter { $0.value.children?.values.contains(freed) ?? false }.map(\.key)
         if names.isEmpty { durable[freed] = nil }
         joined[freed] = nil
@@ -160,7 +162,7 @@ struct MemoryTree: Sendable {
 
     private mutating func setChild(_ name: ExactText, of parent: UInt64, to inode: UInt64?) {
         guard var node = nodes.removeValue(forKey: parent), var children = node.children else { return }
-        // Nobody else holds the children now, so they are changed in place.
+        // No other reference to the children exists now, so they are changed in place.
         node.content = .link
         children[name] = inode
         node.content = .directory(children)
@@ -198,7 +200,7 @@ struct MemoryTree: Sendable {
         post(parent, isDirectory ? [.deleted, .directory] : .deleted, name)
     }
 
-    /// Takes away a node that has lost its name.
+    /// Removes a node that has lost its name.
     private mutating func unlink(_ inode: UInt64) {
         if let watch = nodes[inode]?.watch {
             push(InotifyEvent(watch: watch, mask: .deletedItself))
@@ -206,7 +208,7 @@ struct MemoryTree: Sendable {
             watches[watch] = nil
         }
         used -= nodes[inode]?.claimed ?? 0
-        // Where only its name was synchronised, a power cut brings that back.
+        // If only its name was synchronized, a power cut brings the name back.
         if durable[inode] == nil { durable[inode] = nodes[inode].map { emptied($0) } }
         guard !opened.contains(inode) else { return }
         nodes[inode] = nil
@@ -275,7 +277,7 @@ struct MemoryTree: Sendable {
     }
 }
 
-/// Numbers of errno(3) on Linux.
+/// Error numbers of errno(3) on Linux.
 enum Errno {
     static let noEntry: Int32 = 2
     static let access: Int32 = 13

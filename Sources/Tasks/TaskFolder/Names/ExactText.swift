@@ -1,7 +1,7 @@
 import Glibc
 
-/// Text equal only to the same bytes. Swift's strings are equal when they are canonically equivalent, but two files
-/// whose names differ in Unicode form are two files.
+/// A text that is equal only to the same bytes. Swift's strings are equal if they are canonically
+/// equivalent, but two files whose names differ in Unicode normalization are two files.
 package struct ExactText: Hashable, Sendable {
     package let string: String
 

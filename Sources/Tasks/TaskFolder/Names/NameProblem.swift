@@ -1,21 +1,21 @@
-/// Why a name cannot be that of a file, or why Ferry would never see the file.
+/// The reason why a name cannot be that of a file, or why Ferry would ignore the file.
 package enum NameProblem: Hashable, Sendable {
     case empty
-    /// More than the 255 bytes that Linux's file systems take.
+    /// The name has more than the 255 bytes that Linux's file systems allow.
     case tooLong(bytes: Int)
-    /// `.` or `..`.
+    /// The name is `.` or `..`.
     case reserved
     case containsSlash
     case containsControlCharacter
 
-    /// Nil for a valid name.
+    /// Examines a name; nil if it is valid.
     package init?(of name: some StringProtocol) {
         var name = String(name)
         guard let problem = name.withUTF8({ NameProblem.problem(of: $0) }) else { return nil }
         self = problem
     }
 
-    /// That of the first component of a path that has one.
+    /// Examines a path, and returns the problem of the first component that has one.
     init?(ofComponentsOf path: String) {
         var path = path
         let problem = path.withUTF8 { path -> NameProblem? in
@@ -38,7 +38,7 @@ package enum NameProblem: Hashable, Sendable {
         var before: UInt8 = 0
         for byte in name {
             if byte == UInt8(ascii: "/") { return .containsSlash }
-            // The controls of ASCII, then those of Latin-1, which UTF-8 writes as C2 80 to C2 9F.
+            // The controls of ASCII, and those of Latin-1, which are C2 80 to C2 9F in UTF-8.
             if byte < 0x20 || byte == 0x7F || (before == 0xC2 && byte <= 0x9F) { return .containsControlCharacter }
             before = byte
         }

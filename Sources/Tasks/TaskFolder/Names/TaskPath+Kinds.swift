@@ -1,14 +1,14 @@
 import SystemIO
 
 extension TaskPath {
-    /// The end of a task file's name.
+    /// The suffix of a task file's name.
     package static let taskSuffix = ".md"
-    /// The end of an attachments directory's name.
+    /// The suffix of an attachments directory's name.
     package static let attachmentsSuffix = ".files"
-    /// The directory of the root's own affairs: marker, trash, downloads under way.
+    /// The directory for Ferry's own files: the marker, the trash, and downloads in progress.
     package static let privateDirectory = ".ferry"
 
-    /// What a file or directory of this path is, by its names alone.
+    /// Returns the kind of a file or directory with this path, which depends on its names only.
     package func kind(isDirectory: Bool) -> Kind {
         if isRoot { return isDirectory ? .list : .ignored }
         var path = string
@@ -25,7 +25,7 @@ extension TaskPath {
         }
     }
 
-    /// The kind of a name in a directory of kind `parent`.
+    /// Returns the kind of a name in a directory of kind `parent`.
     static func kind(of name: String, in parent: Kind, isDirectory: Bool) -> Kind {
         var name = name
         return name.withUTF8 { kind(of: $0, in: parent, isDirectory: isDirectory) }
@@ -36,7 +36,7 @@ extension TaskPath {
         switch parent {
         case .list where isDirectory:
             if isLong(name, attachmentsEnd) { return .attachments }
-            // A directory that poses as a task file is reported by the scan and not entered.
+            // A directory that is named like a task file is reported by the scan and not entered.
             return isLong(name, taskEnd) ? .ignored : .list
         case .list: return isLong(name, taskEnd) ? .taskFile : .ignored
         case .attachments: return isDirectory ? .ignored : .attachment
@@ -44,7 +44,8 @@ extension TaskPath {
         }
     }
 
-    /// Names that editors, browsers, desktops and Ferry use for what is not meant to stay.
+    /// Whether a name is one that editors, browsers, desktops or Ferry use for temporary and hidden
+    /// files.
     package static func isIgnored(_ name: String) -> Bool {
         var name = name
         return name.withUTF8 { isIgnored($0) }
@@ -52,15 +53,15 @@ extension TaskPath {
 
     private static func isIgnored(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
         guard let first = name.first, let last = name.last else { return true }
-        // Hidden files; Emacs' locks `.#x` and our temporary files are among them.
+        // Hidden files, including Emacs' locks `.#x` and Ferry's temporary files.
         if first == UInt8(ascii: ".") || last == UInt8(ascii: "~") { return true }
         if first == UInt8(ascii: "#"), last == UInt8(ascii: "#") { return true }
-        // Vim's probe for a writable directory.
+        // Vim's test for a writable directory.
         if name.count == 4, name.elementsEqual("4913".utf8) { return true }
         return ignoredEnds.contains { $0.last == last && isLong(name, $0) }
     }
 
-    /// `X` of `X.md` and of `X.files`; otherwise the whole name.
+    /// The name without its suffix: `X` for `X.md` and for `X.files`; otherwise the whole name.
     package var stem: String {
         let name = name
         for end in [TaskPath.taskEnd, TaskPath.attachmentsEnd] {
@@ -70,12 +71,14 @@ extension TaskPath {
         return name
     }
 
-    /// `X.files` beside the task file `X.md`. The longer suffix may make a valid name too long.
+    /// Returns `X.files` next to the task file `X.md`. The longer suffix may make a valid name too
+    /// long.
     package func attachmentsDirectory() throws(FolderError) -> TaskPath {
         try parent.appending(stem + TaskPath.attachmentsSuffix)
     }
 
-    /// `X.md` beside the attachments directory `X.files`, also for a file within that directory.
+    /// The task file `X.md` next to the attachments directory `X.files`, also for a file within
+    /// that directory.
     package var taskFileOfAttachments: TaskPath {
         let directory = kind(isDirectory: false) == .attachment ? parent : self
         return directory.parent.appending(unchecked: directory.stem + TaskPath.taskSuffix)
@@ -85,7 +88,7 @@ extension TaskPath {
     private static let taskEnd = Array(taskSuffix.utf8)
     private static let attachmentsEnd = Array(attachmentsSuffix.utf8)
 
-    /// Whether it ends so and has something before that.
+    /// Whether the name has this suffix and something before it.
     private static func isLong(_ name: UnsafeBufferPointer<UInt8>, _ end: [UInt8]) -> Bool {
         guard name.count > end.count else { return false }
         let start = name.count - end.count
@@ -94,5 +97,5 @@ extension TaskPath {
     }
 }
 
-/// A path for messages, safe to print whatever it holds.
+/// Returns a path for messages, with all characters escaped that are not safe to print.
 package func escapedPath(_ path: String) -> String { escapedName(path.utf8) }

@@ -1,28 +1,29 @@
-/// A path beneath the tasks directory: components that are each a valid name, joined by slashes. Equal only to the same
-/// bytes, so that two files whose names differ in Unicode form stay two.
+/// A path below the tasks directory: valid names joined by slashes. Paths are equal only if their
+/// bytes are, so that two files whose names differ in Unicode normalization stay two.
 package struct TaskPath: Hashable, Sendable {
     private let text: ExactText
 
     /// The tasks directory itself, whose string is empty.
     package static let root = TaskPath(unchecked: "")
 
-    /// What its type of file is to Ferry.
+    /// The role of a file or directory.
     package enum Kind: Sendable {
         /// A directory of tasks, or the root.
         case list
-        /// `X.md`.
+        /// A task file, `X.md`.
         case taskFile
-        /// The directory `X.files`.
+        /// A directory of attachments, `X.files`.
         case attachments
-        /// A file directly in an attachments directory.
+        /// A file directly in a directory of attachments.
         case attachment
-        /// Hidden, backup and temporary files, and what is no task: as if it were not there.
+        /// A hidden, backup or temporary file, or one that is not a task. It is treated as absent.
         case ignored
     }
 
     package var string: String { text.string }
 
-    /// Refuses what `NameProblem` names, in any component; the root is not written as a string.
+    /// Parses a path. Throws for a component with a `NameProblem`, and for an empty string; use
+    /// `root` for the root.
     package init(_ string: String) throws(FolderError) {
         if let problem = NameProblem(ofComponentsOf: string) {
             throw FolderError(.invalidName, "\(escapedPath(string)): \(problem.description)")
@@ -30,7 +31,7 @@ package struct TaskPath: Hashable, Sendable {
         self.init(unchecked: string)
     }
 
-    /// For strings made of components that are checked already.
+    /// Creates a path from components that were checked.
     init(unchecked string: String) { text = ExactText(string) }
 
     /// The last component; empty for the root.
@@ -39,7 +40,7 @@ package struct TaskPath: Hashable, Sendable {
         return String(string[string.utf8.index(after: slash)...])
     }
 
-    /// The directory it is in; the root is in itself.
+    /// The directory that contains the path. The parent of the root is the root.
     package var parent: TaskPath {
         guard let slash = lastSlash else { return .root }
         return TaskPath(unchecked: String(string[..<slash]))
@@ -49,7 +50,7 @@ package struct TaskPath: Hashable, Sendable {
 
     package var components: [Substring] { string.split(separator: "/") }
 
-    /// Checks the name as `init` does.
+    /// Appends a name, which is checked as in `init`.
     package func appending(_ name: String) throws(FolderError) -> TaskPath {
         try TaskPath(isRoot ? name : string + "/" + name)
     }
@@ -58,7 +59,7 @@ package struct TaskPath: Hashable, Sendable {
         TaskPath(unchecked: isRoot ? name : string + "/" + name)
     }
 
-    /// Whether it is `directory` itself or somewhere beneath it.
+    /// Whether the path is `directory` or below it.
     package func isBeneath(_ directory: TaskPath) -> Bool {
         let (path, prefix) = (string.utf8, directory.string.utf8)
         if prefix.isEmpty { return true }
@@ -66,7 +67,8 @@ package struct TaskPath: Hashable, Sendable {
         return path.count == prefix.count || path[path.index(path.startIndex, offsetBy: prefix.count)] == slash
     }
 
-    /// The same path after `directory` has become `target`; itself where it is not beneath `directory`.
+    /// Returns the path after `directory` was renamed to `target`; unchanged if the path is not
+    /// below `directory`.
     package func moved(from directory: TaskPath, to target: TaskPath) -> TaskPath {
         guard isBeneath(directory) else { return self }
         let rest = String(string.utf8.dropFirst(directory.string.utf8.count)) ?? ""

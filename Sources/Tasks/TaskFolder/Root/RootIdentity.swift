@@ -1,8 +1,8 @@
-/// Which directory the root is, as the kernel knows it.
+/// The identity of the root directory in the kernel.
 package struct RootIdentity: Hashable, Sendable {
     package var device: UInt64
     package var inode: UInt64
-    /// Of the file system, from statfs(2); 0 where it has none.
+    /// The id of the file system, from statfs(2); 0 if it has none.
     package var fileSystem: UInt64
 
     package init(device: UInt64, inode: UInt64, fileSystem: UInt64) {
@@ -11,11 +11,12 @@ package struct RootIdentity: Hashable, Sendable {
         self.fileSystem = fileSystem
     }
 
-    /// Whether this is the directory remembered from an earlier run, given that both have the same marker.
+    /// Whether this is the directory remembered from an earlier run, provided that both have the
+    /// same marker.
     ///
-    /// Device numbers may differ after a reboot; then the id of the file system decides. FUSE and
-    /// NFS have no such id and a new device number at each mount (gocryptfs, sshfs, bindfs): there
-    /// the marker and the inode are all there is.
+    /// Device numbers may change with a reboot; then the id of the file system decides. FUSE and
+    /// NFS have no such id and a new device number at each mount (gocryptfs, sshfs, bindfs), so
+    /// only the marker and the inode can be compared.
     package func isSame(as remembered: RootIdentity) -> Bool {
         inode == remembered.inode && (device == remembered.device || fileSystem == remembered.fileSystem)
     }

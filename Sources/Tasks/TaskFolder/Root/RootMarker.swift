@@ -1,14 +1,15 @@
-/// The file `.ferry/root`, which tells a tasks directory from its lookalikes: an empty mount point, another root.
+/// The file `.ferry/root`, which distinguishes a tasks directory from an empty mount point or
+/// another root.
 ///
-/// Format: UTF-8 lines `key: value` with the keys `root`, `account` and `remote`, each once; lines that start with `#`
-/// and unknown keys are skipped. At most 4 KiB.
+/// The format is UTF-8 lines `key: value` with the keys `root`, `account` and `remote`, each once.
+/// Lines that start with `#` and unknown keys are skipped. The file has at most 4 KiB.
 package struct RootMarker: Hashable, Sendable {
     package static let path = TaskPath.privateDirectory + "/root"
     package static let limit = 4096
 
-    /// Random, made when the directory was claimed.
+    /// A random id that was created when the directory was claimed.
     package var rootID: String
-    /// The account it is synced for.
+    /// The account for which the directory is synced.
     package var account: String
     /// The URL of the remote.
     package var remote: String
@@ -19,7 +20,7 @@ package struct RootMarker: Hashable, Sendable {
         self.remote = remote
     }
 
-    /// Nil where a key is missing, doubled or without value.
+    /// Parses a marker; nil if a key is missing, duplicate or without value.
     package init?(parsing bytes: [UInt8]) {
         guard bytes.count <= RootMarker.limit, let text = String(validating: bytes, as: UTF8.self) else { return nil }
         var values: [String: String] = [:]
@@ -36,7 +37,7 @@ package struct RootMarker: Hashable, Sendable {
         self.init(rootID: rootID, account: account, remote: remote)
     }
 
-    /// What `init(parsing:)` reads back; nil where a value is empty or has a line break.
+    /// The content that `init(parsing:)` reads; nil if a value is empty or contains a line break.
     package var bytes: [UInt8]? {
         let values = [rootID, account, remote]
         guard values.allSatisfy({ !$0.isEmpty && !$0.hasPrefix(" ") && !$0.contains(where: \.isNewline) }) else {

@@ -1,10 +1,10 @@
-/// The root as it was found a moment ago.
+/// The state of the root when it was last examined.
 package struct RootState: Hashable, Sendable {
-    /// What stands in `.ferry/root`.
+    /// The content of `.ferry/root`.
     package enum Marker: Hashable, Sendable {
         case none
         case valid(RootMarker)
-        /// There, but no marker that Ferry wrote, or not readable: nothing is known.
+        /// The file exists, but is not a valid marker or cannot be read, so nothing is known.
         case unreadable
     }
 
@@ -16,20 +16,21 @@ package struct RootState: Hashable, Sendable {
         self.marker = marker
     }
 
-    /// What a replica that remembers a root may think of this one.
+    /// The result of comparing this root with a remembered one.
     package enum Verdict: Hashable, Sendable {
-        /// The known root: what is absent here is absent.
+        /// The known root: files that are absent were removed.
         case known
-        /// The marker is right but the directory is another one: restored, copied or moved to another disk. No delete
-        /// may be inferred until the user has confirmed it.
+        /// The marker is right but the directory is another one: restored, copied or moved to
+        /// another disk. No delete may be inferred until the user has confirmed it.
         case elsewhere
-        /// No marker, or a damaged one: an empty mount point, or the user removed `.ferry`.
+        /// There is no marker, or a damaged one: the directory is an empty mount point, or the user
+        /// removed `.ferry`.
         case unmarked
         /// The marker of another root.
         case other(RootMarker)
     }
 
-    /// Compares with the root of an earlier run.
+    /// Compares this root with that of an earlier run.
     package func verdict(rootID: String, remembered: RootIdentity) -> Verdict {
         switch marker {
         case .valid(let marker) where marker.rootID != rootID: .other(marker)

@@ -1,21 +1,23 @@
-/// Finds names that differ only in case or Unicode form, among those of one directory.
+/// Finds names in a directory that differ only in case or Unicode normalization.
 struct ClashFinder {
-    /// By a hash of the name in lower case: names of ASCII, nearly all there are, cost no string operations.
+    /// The ASCII names by a hash of their lower case. Nearly all names are ASCII, and need no
+    /// string operations this way.
     private var ascii: [UInt64: String] = [:]
-    /// Swift's strings are equal across Unicode forms.
+    /// The other names by their lower case. Swift's strings are equal across Unicode
+    /// normalizations.
     private var others: [String: String] = [:]
 
-    /// Gives a name seen before that the new one clashes with.
+    /// Adds a name, and returns an earlier name that it clashes with.
     mutating func insert(_ name: String) -> String? {
         if let hash = asciiHash(name) {
             guard let other = ascii.updateValue(name, forKey: hash) else { return nil }
-            // Equal hashes of different names are as good as impossible, but cheap to rule out.
+            // Different names with equal hashes are practically impossible, but cheap to rule out.
             return other.lowercased() == name.lowercased() ? other : nil
         }
         return others.updateValue(name, forKey: name.lowercased())
     }
 
-    /// FNV-1a of the lower case; nil where a byte is not ASCII.
+    /// Returns the FNV-1a hash of the lower case; nil if a byte is not ASCII.
     private func asciiHash(_ name: String) -> UInt64? {
         var name = name
         return name.withUTF8 { name in

@@ -1,13 +1,13 @@
 import SystemIO
 
-/// What one directory holds, sorted by what it is to Ferry.
+/// The contents of a directory, sorted by their kinds.
 struct DirectoryFindings {
     let path: TaskPath
     let kind: TaskPath.Kind
     private(set) var files: [ScannedFile] = []
     private(set) var directories: [(path: TaskPath, kind: TaskPath.Kind)] = []
     private(set) var problems: [FolderProblem] = []
-    /// Temporary files of ours.
+    /// Ferry's own temporary files.
     private(set) var leftovers: [TaskPath] = []
     private var names = ClashFinder()
 
@@ -16,7 +16,7 @@ struct DirectoryFindings {
         self.kind = kind
     }
 
-    /// Only what may be a task or an attachment costs a call of its own.
+    /// Whether an entry needs a status call, because it may be a task or an attachment.
     func wantsStatus(_ entry: DirectoryEntry) -> Bool {
         switch entry.kind {
         case .file: [.taskFile, .attachment].contains(kind(of: entry, isDirectory: false))
@@ -35,7 +35,7 @@ struct DirectoryFindings {
         switch status?.kind ?? entry.kind {
         case .file:
             guard let status, kind(of: entry, isDirectory: false) != .ignored else {
-                // Bytes that are no text have no status; another tool's file is none of our business.
+                // A name that is not text has no status. Files of other programs are ignored.
                 if entry.invalidBytes != nil {
                     addInvalid(entry)
                 } else if let problem = FolderProblem(ofFile: child) {
@@ -129,7 +129,7 @@ private let otherPrograms = [
     ".nextcloudsync.log": "Nextcloud", ".seafile-data": "Seafile",
 ]
 
-/// Names that Syncthing, Dropbox and Nextcloud give to the loser of a conflict.
+/// Whether Syncthing, Dropbox or Nextcloud gives such names to the losing version of a conflict.
 private func isConflictCopy(_ name: String) -> Bool {
     var name = name
     return name.withUTF8 { name in

@@ -1,22 +1,23 @@
-/// Something in the tasks directory that Ferry leaves alone and tells the user about.
+/// A file or directory that Ferry does not sync, and reports to the user.
 package struct FolderProblem: Hashable, Sendable, CustomStringConvertible {
     package enum Kind: Hashable, Sendable {
-        /// A directory that could not be listed: what is in it is unknown, not gone.
+        /// A directory that could not be listed. Its contents are unknown, not gone.
         case unreadable
-        /// Links are not followed: they could lead out of the tree.
+        /// A symbolic link. Links are not followed, because they could lead out of the tree.
         case symbolicLink
         /// A pipe, socket or device.
         case specialFile
         case invalidName
-        /// A task file over the limit; it is not read.
+        /// A task file over the size limit. It is not read.
         case tooLarge
         case tooDeep
-        /// A directory whose name ends in `.md`.
+        /// A directory with a name that ends in `.md`.
         case directoryNamedAsTask
-        /// A text in Markdown whose name ends otherwise, as in `.MD`.
+        /// A Markdown file with another suffix, such as `.MD`.
         case otherEnding
         case directoryInAttachments
-        /// Two names that other systems take for one: equal but for case or Unicode form. Both are synced.
+        /// Two names that other systems take for the same one, because they differ only in case or
+        /// Unicode normalization. Both are synced.
         case nameClash
         /// Another program syncs this directory too.
         case otherSync
@@ -25,9 +26,9 @@ package struct FolderProblem: Hashable, Sendable, CustomStringConvertible {
     }
 
     package var kind: Kind
-    /// Relative to the root and safe to print; a name that is no UTF-8 is escaped.
+    /// The path relative to the root, safe to print; a name that is not UTF-8 is escaped.
     package var path: String
-    /// What it is and what to do, in one sentence or two.
+    /// The problem and what to do, in one sentence or two.
     package var message: String
 
     package init(_ kind: Kind, path: String, _ message: String) {
@@ -38,7 +39,8 @@ package struct FolderProblem: Hashable, Sendable, CustomStringConvertible {
 
     package var description: String { "\(path): \(message)" }
 
-    /// Of a directory that is where only files are looked for, by its name and place; nil for any other.
+    /// Creates the problem of a directory in a place where only files are expected; nil for any
+    /// other directory.
     init?(ofDirectory path: TaskPath) {
         guard path.kind(isDirectory: true) == .ignored, !TaskPath.isIgnored(path.name) else { return nil }
         let escaped = escapedPath(path.string)
@@ -53,7 +55,8 @@ package struct FolderProblem: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Of a file that is no task only for the end of its name; nil for any other.
+    /// Creates the problem of a file that is not a task only because of its suffix; nil for any
+    /// other file.
     init?(ofFile path: TaskPath) {
         let name = path.name.lowercased()
         guard path.parent.kind(isDirectory: true) == .list, path.kind(isDirectory: false) == .ignored,
