@@ -4,14 +4,14 @@ import Control
 import JSON
 import SystemIO
 
-/// What a command works with: the daemon, the terminal, and what was typed.
+/// The parts that a command works with: the daemon, the terminal, and the arguments.
 struct CommandContext: Sendable {
     let service: any ControlService
     let terminal: Terminal
     let arguments: ParsedArguments
     let due: DueWords
 
-    /// Whether one JSON document is wanted instead of text.
+    /// Whether to print one JSON document instead of text.
     var wantsJSON: Bool { arguments.has("json") }
 
     /// Prints a document with its schema version.
@@ -62,7 +62,7 @@ struct CommandContext: Sendable {
     }
 }
 
-/// Why a command failed, for the person who typed it.
+/// The reason why a command failed, for the user.
 struct CommandFailure: Error {
     let message: String
     let hint: String?
@@ -79,7 +79,7 @@ struct CommandFailure: Error {
 }
 
 extension Command {
-    /// A command that asks the daemon.
+    /// Creates a command that uses the daemon.
     static func daemon(
         _ name: String, group: String, summary: String, discussion: String = "", arguments: [Argument] = [],
         options: [Option] = [], subcommands: [Command] = [], defaultSubcommand: String? = nil,
@@ -120,10 +120,10 @@ extension Argument {
     }
 }
 
-/// Where the daemon listens.
+/// The path of the daemon's socket.
 enum SocketPath {
-    /// The option, `FERRY_SOCKET`, or `ferry/ferryd.sock` in the user's runtime directory; for a
-    /// system service `/run/ferry`.
+    /// Returns the option, `FERRY_SOCKET`, or `ferry/ferryd.sock` in the user's runtime directory;
+    /// for a system service, the socket in `/run/ferry`.
     static func resolve(_ option: String?) -> String {
         if let path = option ?? ProcessEnvironment["FERRY_SOCKET"], !path.isEmpty { return path }
         if let runtime = ProcessEnvironment["XDG_RUNTIME_DIR"], !runtime.isEmpty {

@@ -2,7 +2,7 @@ import CommandLineTool
 import Control
 import JSON
 
-/// An error as `ferry` tells it: a sentence, a hint, and the exit status.
+/// An error in the form in which `ferry` prints it: a sentence, a hint, and the exit status.
 struct ErrorReport {
     let code: String
     let message: String
@@ -10,7 +10,7 @@ struct ErrorReport {
     let status: ExitStatus
     let isRetryable: Bool
     let candidates: [TaskSummary]
-    /// What lies beneath, the outermost first.
+    /// The descriptions of the underlying errors, outermost first.
     let causes: [String]
 
     init(_ error: any Error, program: String) {
@@ -60,7 +60,8 @@ struct ErrorReport {
             candidates: error.candidates, causes: (cause.map { [$0] } ?? []) + error.causes)
     }
 
-    /// On standard error: a sentence and a hint, with `isVerbose` the causes too, or all of it as one JSON object.
+    /// Prints the error on standard error: the sentence and the hint, with `isVerbose` also the
+    /// causes, or everything as one JSON object.
     func write(to terminal: Terminal, asJSON: Bool, isVerbose: Bool) {
         guard !asJSON else {
             terminal.noteUnbroken(json.text)
@@ -74,7 +75,8 @@ struct ErrorReport {
         if isVerbose { for cause in causes { terminal.note("  because: \(cause.printable)") } }
     }
 
-    /// `{"error": {"code", "message", "hint", "retryable", …}}`, as the daemon's socket has it.
+    /// The error as `{"error": {"code", "message", "hint", "retryable", …}}`, the form of the
+    /// control protocol.
     var json: JSON {
         var error: JSONObject = ["code": .string(code), "message": .string(message)]
         if let hint { error["hint"] = .string(hint) }
@@ -90,7 +92,7 @@ extension ExitStatus {
     static let notFound = ExitStatus(3)
     static let notRunning = ExitStatus(4)
     static let offline = ExitStatus(5)
-    /// A conflict, a held delete or a problem waits for a person.
+    /// A conflict, a held delete or a problem waits for the user.
     static let attention = ExitStatus(6)
     static let needsSignIn = ExitStatus(7)
     static let partlyDone = ExitStatus(8)

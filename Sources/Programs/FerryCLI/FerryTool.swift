@@ -4,7 +4,7 @@ import CommandLineTool
 package enum FerryTool {
     package static let version = packageVersion
 
-    /// Every command, in the order of the help.
+    /// The command with all subcommands, in the order of the help.
     static let command: Command = Command(
         "ferry", summary: "controls the daemon that keeps your tasks directory in step",
         discussion: """
@@ -28,7 +28,7 @@ package enum FerryTool {
             .doctor, .log, .config, .supportBundle, .import, .export, .completion, .manual,
         ])
 
-    /// Runs a command line and returns the exit status; errors are told on standard error.
+    /// Runs a command line and returns the exit status. Errors are printed on standard error.
     package static func run(_ words: [String]) async -> Int32 {
         let status = await status(of: words)
         guard status == ExitStatus.success.code else { return status }
@@ -54,7 +54,7 @@ package enum FerryTool {
         }
     }
 
-    /// Writes an error to standard error, unless it is one to be silent about, and returns its exit status.
+    /// Prints an error on standard error, unless its message is empty, and returns its exit status.
     private static func report(_ error: any Error, _ words: [String]) -> Int32 {
         let report = ErrorReport(error, program: command.name)
         guard !report.message.isEmpty else { return report.status.code }

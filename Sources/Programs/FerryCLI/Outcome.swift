@@ -2,12 +2,12 @@ import CommandLineTool
 import Control
 import JSON
 
-/// What became of a command that names several things: each is done or fails by itself.
+/// The result of a command with several operands, each of which succeeds or fails separately.
 struct Outcome<Result> {
     var results: [Result] = []
     var failures: [(name: String, report: ErrorReport)] = []
 
-    /// 8 where some failed; where all did, the status of the first.
+    /// The exit status: 8 if some operands failed; if all failed, that of the first.
     var status: ExitStatus {
         guard let first = failures.first else { return .success }
         return results.isEmpty ? first.report.status : .partlyDone
@@ -15,8 +15,8 @@ struct Outcome<Result> {
 }
 
 extension CommandContext {
-    /// Does something with each of several things. The failures are written to standard error;
-    /// where only one thing is named, its error is thrown.
+    /// Runs `body` for each operand. Failures are printed on standard error; the error of a single
+    /// operand is thrown.
     func each<Result>(_ names: [String], _ body: (String) async throws -> Result) async throws -> Outcome<Result> {
         var outcome = Outcome<Result>()
         for name in names {
@@ -34,7 +34,7 @@ extension CommandContext {
         return outcome
     }
 
-    /// Prints what a command did to tasks, and for programs what it did not.
+    /// Prints the tasks that a command has changed and, as JSON, the failures.
     func show(_ outcome: Outcome<TaskSummary>) -> ExitStatus {
         guard wantsJSON, !outcome.failures.isEmpty else {
             show(outcome.results)

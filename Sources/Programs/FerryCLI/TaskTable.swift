@@ -1,6 +1,7 @@
 import Control
 
-/// How lists of tasks are shown: aligned on a terminal, tab-separated lines without control codes elsewhere.
+/// The output format of lists of tasks: aligned on a terminal, and elsewhere lines with tabs and
+/// without control codes.
 struct TaskTable {
     let terminal: Terminal
 
@@ -65,10 +66,10 @@ struct TaskTable {
     }
 }
 
-/// The shortest length, four at least, at which all ids differ.
+/// Returns the shortest length, at least 4, at which all ids differ.
 func shortIDLength(_ ids: [String]) -> Int {
     var length = 4
-    // As numbers first: almost always the ids differ within eight bytes.
+    // Compare the first eight bytes as numbers first, because almost all ids differ in them.
     let beginnings = ids.map { $0.utf8.prefix(8).reduce(0) { $0 << 8 | UInt64($1) } }.sorted()
     for (left, right) in zip(beginnings, beginnings.dropFirst()) where left != right {
         length = max(length, (left ^ right).leadingZeroBitCount / 8 + 1)

@@ -1,9 +1,9 @@
-/// Why the daemon cannot start or go on.
+/// The reason why the daemon cannot start or continue.
 struct DaemonError: Error, CustomStringConvertible {
     enum Code: Sendable, Hashable {
-        /// A flag, key or variable, or what it names, cannot be used: exit status 78.
+        /// A flag, key or variable, or a file that it names, cannot be used: exit status 78.
         case configuration
-        /// Another daemon is there already, or the system refused something.
+        /// Another daemon runs already, or the system refused an operation.
         case failed
     }
 

@@ -7,7 +7,7 @@ package enum DaemonTool {
     package static let version = packageVersion
     static let releaseDate = "2026-11-21"
 
-    /// Every command, in the order of the help.
+    /// The command with all subcommands, in the order of the help.
     static let command: Command = Command(
         "ferryd", summary: "keeps the tasks directory in step with the other machines of its user",
         discussion: """
@@ -18,7 +18,7 @@ package enum DaemonTool {
             """,
         subcommands: [.run, .completion, .manual], defaultSubcommand: "run")
 
-    /// Runs a command line and returns the exit status; errors are told on standard error.
+    /// Runs a command line and returns the exit status. Errors are printed on standard error.
     package static func run(_ words: [String]) async -> Int32 {
         let console = Console()
         do {
@@ -36,7 +36,7 @@ package enum DaemonTool {
         } catch let error as UsageError {
             let path = ([command.name] + error.path).joined(separator: " ")
             tell("\(error.message)", hint: "'\(path) --help' shows how.")
-            // Options of the daemon itself are its configuration.
+            // The options of the daemon itself are its configuration.
             return (error.path.isEmpty || error.path == ["run"] ? ExitStatus.badConfiguration : .usage).code
         } catch let error as DaemonError {
             tell(error.message)
@@ -47,7 +47,7 @@ package enum DaemonTool {
         }
     }
 
-    /// The last words: a line of the journal with its level, or plain text for a person.
+    /// Reports the final error: as a journal line with its level, or as plain text for a person.
     private static func tell(_ message: String, hint: String? = nil) {
         if ProcessEnvironment["JOURNAL_STREAM"] != nil {
             Logger(label: command.name).error([message, hint].compactMap { $0 }.joined(separator: " "))
@@ -58,6 +58,6 @@ package enum DaemonTool {
 }
 
 extension ExitStatus {
-    /// EX_CONFIG of sysexits(3), on which the unit does not restart.
+    /// EX_CONFIG of sysexits(3), with which the unit does not restart.
     static let badConfiguration = ExitStatus(78)
 }

@@ -6,7 +6,7 @@ package enum FerryServerTool {
     package static let version = packageVersion
     static let releaseDate = "2026-11-21"
 
-    /// Every command, in the order of the help.
+    /// The command with all subcommands, in the order of the help.
     static let command: Command = Command(
         "ferry-server", summary: "keeps documents, objects and accounts for the machines of its users",
         discussion: """
@@ -22,7 +22,7 @@ package enum FerryServerTool {
         ],
         defaultSubcommand: "run")
 
-    /// Runs a command line and returns the exit status; errors are told on standard error.
+    /// Runs a command line and returns the exit status. Errors are printed on standard error.
     package static func run(_ words: [String]) async -> Int32 {
         let console = Console()
         do {
@@ -40,7 +40,7 @@ package enum FerryServerTool {
         } catch let error as UsageError {
             let path = ([command.name] + error.path).joined(separator: " ")
             console.note("ferry-server: \(error.message)\n  '\(path) --help' shows how.")
-            // Options of the server itself are its configuration.
+            // The options of the server itself are its configuration.
             let serves = words.first.map { $0 == "run" || $0.hasPrefix("-") } ?? true
             return (serves ? ExitStatus.badConfiguration : .usage).code
         } catch let error as ServerError {
@@ -100,7 +100,7 @@ package enum FerryServerTool {
 }
 
 extension ExitStatus {
-    /// EX_CONFIG of sysexits(3), on which the unit does not restart.
+    /// EX_CONFIG of sysexits(3), with which the unit does not restart.
     static let badConfiguration = ExitStatus(78)
     static let interrupted = ExitStatus(130)
 }

@@ -1,18 +1,18 @@
-/// Why `ferry-server` cannot do what it was asked to.
+/// A failure of `ferry-server`.
 struct ServerError: Error, CustomStringConvertible {
     enum Code: Sendable {
-        /// An option, a key of the configuration file or what it names cannot be used.
+        /// An option, a key of the configuration file, or a file that it names cannot be used.
         case configuration
-        /// Another server, or a port that is taken.
+        /// The directory belongs to another server, or the port is taken.
         case inUse
         case notFound
-        /// A file or database is not as it should be.
+        /// A file or database is damaged.
         case damaged
         case failed
     }
 
     let code: Code
-    /// What failed, on what, and what to do.
+    /// The description: the failure, its subject, and what to do.
     let message: String
     let cause: (any Error)?
 

@@ -3,10 +3,12 @@ import Control
 import JSON
 import SystemIO
 
-/// Copies the task files and attachments of the tasks directory to another one.
+/// Copies the task files and attachments of the tasks directory to another directory.
 struct FileExport {
     let context: CommandContext
 
+    /// Copies the files.
+    ///
     /// - Parameter path: A directory that is empty or does not exist.
     /// - Returns: `.partlyDone` if an attachment or a task's file is not on this machine.
     func run(to path: String) async throws -> ExitStatus {
@@ -43,7 +45,7 @@ struct FileExport {
                 attachments += 1
             }
         }
-        // A file that is out of sync is the user's, too.
+        // A file that is not synced is also the user's data.
         for problem in status.problems {
             guard let file = problem.subject, file.hasSuffix(TaskDirectory.suffix), copied.insert(file).inserted,
                 try source.isFile(file)

@@ -1,16 +1,17 @@
 import Control
 import JSON
 
-/// What became of each record and file of an import: taken, taken with changes, there already, or left out.
+/// The result of an import for each record and file: imported, imported with changes, already
+/// present, or left out.
 struct ImportResult {
     let isTrial: Bool
-    /// Titles or paths, those that were changed among them.
+    /// The titles or paths of imported records, including those that were changed.
     var imported: [String] = []
-    /// What is otherwise than in the source, and how.
+    /// The differences from the source.
     var changed: [(name: String, changes: [String])] = []
     var alreadyThere: [String] = []
     var leftOut: [(name: String, reason: String)] = []
-    /// Hidden files and directories, which no import looks at.
+    /// The number of hidden files and directories, which imports ignore.
     var hidden = 0
 
     init(isTrial: Bool) { self.isTrial = isTrial }
@@ -20,7 +21,7 @@ struct ImportResult {
         if !changes.isEmpty { changed.append((name, changes)) }
     }
 
-    /// One sentence for people.
+    /// The result in one sentence.
     var summary: String {
         var parts = ["\(Count(imported.count, "task")) \(isTrial ? "would be imported" : "imported")"]
         if !changed.isEmpty { parts.append("\(changed.count) of them changed") }
@@ -44,20 +45,20 @@ struct ImportResult {
     }
 }
 
-/// A task as a source has it.
+/// A task read from a source.
 struct ImportRecord {
-    /// For people: its title, path or line.
+    /// The title, path or line, for messages.
     var name: String
     var change: TaskChange
-    /// What the source says otherwise, one sentence each.
+    /// The differences from the source, one sentence each.
     var changes: [String] = []
-    /// Its id in the source, if it has one.
+    /// The id in the source, if it has one.
     var id: String?
-    /// What it is called in the source, also when it is imported again.
+    /// The key of the record in the source, which is the same when it is imported again.
     var key: String
 }
 
-/// Why a record is left out.
+/// The reason why a record is left out.
 struct RecordProblem: Error {
     let reason: String
 

@@ -3,7 +3,7 @@ import Control
 import Glibc
 import SystemIO
 
-/// One import: reads records from a source, and adds each as a task unless it is there already.
+/// An import, which reads records from a source and adds each as a task unless it exists already.
 struct ImportRun {
     private let context: CommandContext
     private(set) var result: ImportResult
@@ -114,11 +114,11 @@ struct ImportRun {
         }
     }
 
-    /// Returns the file of this name, with or without a number, that has these bytes.
+    /// Returns the file with this name, with or without a number, that has these bytes.
     private func present(_ bytes: [UInt8], at stem: String, in target: TaskDirectory) throws -> String? {
         for number in 1...99 {
             let name = (number == 1 ? stem : "\(stem) \(number)") + TaskDirectory.suffix
-            // An error: a name that no file can have.
+            // An error means that no file can have the name.
             guard let present = try? target.readIfPresent(name) else { return nil }
             if present == bytes { return name }
         }
@@ -127,7 +127,7 @@ struct ImportRun {
 
     // MARK: Lines
 
-    /// Imports a file of one record per line; `-` is standard input.
+    /// Imports a file with one record per line; `-` is standard input.
     mutating func importLines(_ path: String, _ format: ImportFormat) async throws {
         let bytes =
             try path == "-" ? readStandardInputBytes(limit: 256 << 20) : FileSystem.read(path, limit: 256 << 20)
@@ -142,7 +142,8 @@ struct ImportRun {
             seen[line, default: 0] += 1
             do {
                 var record = try format == .todo ? Self.todoRecord(line) : TaskRecord.record(line)
-                // Two equal lines are two tasks, and the same two when they are imported again.
+                // Two equal lines are two tasks, and get the same keys when they are imported
+                // again.
                 if record.key.isEmpty {
                     record.key = "\(format.rawValue) \(seen[line] ?? 1)\n\(String(decoding: line, as: UTF8.self))"
                 }
@@ -188,11 +189,11 @@ struct ImportRun {
 }
 
 extension ControlError {
-    /// Whether the next record would fail, too.
+    /// Whether the next record would fail with the same error.
     fileprivate var endsImport: Bool { code == .notRunning || code == .needsSignIn }
 }
 
-/// The tasks that were there before an import.
+/// The tasks that existed before an import.
 private struct TasksThere {
     let ids: Set<String>
     let trashed: Set<String>
@@ -205,7 +206,7 @@ private struct TasksThere {
         byTitle = Dictionary(grouping: tasks, by: \.title)
     }
 
-    /// Whether one of them says what a new one would say.
+    /// Whether an existing task has the same content as a new one would have.
     func has(_ change: TaskChange, _ service: any ControlService) async throws -> Bool {
         let tags = Set((change.tags ?? []) + change.addTags)
         for task in byTitle[change.title ?? ""] ?? [] {

@@ -1,11 +1,13 @@
 import Control
 
-/// Takes out of a text what somebody wrote: titles, file names, e-mail address, home.
+/// Replaces private data in a text: titles, file names, the e-mail address, and the home directory.
 struct Redaction {
-    /// What to replace, longest first, and by what.
+    /// The texts to replace with their replacements, longest first.
     private var replacements: [(text: String, by: String)] = []
 
-    /// - Parameter home: absolute.
+    /// Collects the texts to replace.
+    ///
+    /// - Parameter home: The absolute path of the home directory.
     init(tasks: [TaskSummary], lists: [ListSummary], status: DaemonStatus, home: String?) {
         var known: [String: String] = [:]
         for list in lists where !list.name.isEmpty && !list.id.isEmpty {
@@ -19,14 +21,14 @@ struct Redaction {
                 known[String(path.dropLast(path.hasSuffix(".md") ? 3 : 0))] = name
             }
         }
-        // A file that is no task yet is told of by its name.
+        // A problem names a file that is not a task yet.
         for problem in status.problems {
             if let subject = problem.subject, known[subject] == nil { known[subject] = "<file>" }
         }
         if let email = status.account?.email { known[email] = "<e-mail>" }
         known[status.tasksDirectory] = "<tasks>"
         if let home, home.count > 1 { known[home] = "~" }
-        // One letter would be found everywhere.
+        // A text of one letter would match everywhere.
         replacements = known.filter { $0.key.count > 1 }.map { ($0.key, $0.value) }
             .sorted { ($0.text.utf8.count, $0.text) > ($1.text.utf8.count, $1.text) }
     }

@@ -1,6 +1,6 @@
 import SystemIO
 
-/// A directory of Markdown tasks that is read from, or copied to.
+/// A directory of Markdown tasks to read from or copy to.
 struct TaskDirectory {
     private let directory: Directory
 
@@ -9,25 +9,26 @@ struct TaskDirectory {
     init(_ path: String) throws(SystemError) { directory = try Directory(path: path) }
 
     struct File: Hashable {
-        /// Relative, of the task file.
+        /// The relative path of the task file.
         let path: String
-        /// Relative, of what lies in its `X.files`.
+        /// The relative paths of the files in its `X.files`.
         let attachments: [String]
 
-        /// `Work/Ship 1.0` of `Work/Ship 1.0.md`.
+        /// The path without its extension: `Work/Ship 1.0` for `Work/Ship 1.0.md`.
         var stem: String { String(path.dropLast(TaskDirectory.suffix.count)) }
     }
 
-    /// What is in the directory.
+    /// The contents of the directory.
     struct Content {
-        /// In order of paths.
+        /// The task files in the order of their paths.
         var tasks: [File] = []
-        /// What is neither a task nor an attachment of one, and why, in order of paths.
+        /// The files that are neither a task nor an attachment of one, with the reason, in the
+        /// order of their paths.
         var others: [(path: String, reason: String)] = []
         var hidden = 0
     }
 
-    /// Everything that is in the directory, links and hidden files included.
+    /// Returns everything in the directory, including links and hidden files.
     func files() throws(SystemError) -> Content {
         var content = Content()
         var tasks: [String] = []
@@ -54,7 +55,7 @@ struct TaskDirectory {
         return content
     }
 
-    /// `Work/Ship` of `Work/Ship.files/a.pdf`.
+    /// Returns the task to which an attachment belongs: `Work/Ship` for `Work/Ship.files/a.pdf`.
     private static func owner(of path: String) -> String? {
         let parts = path.split(separator: "/")
         guard parts.count > 1, parts[parts.count - 2].hasSuffix(".files") else { return nil }
@@ -63,12 +64,12 @@ struct TaskDirectory {
 
     func read(_ path: String) throws(SystemError) -> [UInt8] { try directory.read(path, limit: 16 << 20) }
 
-    /// nil where nothing is there.
+    /// Returns the bytes of a file; nil if it does not exist.
     func readIfPresent(_ path: String) throws(SystemError) -> [UInt8]? {
         try directory.statusIfPresent(path) == nil ? nil : try read(path)
     }
 
-    /// Whether a regular file is there, and no link.
+    /// Whether the path is a regular file and not a link.
     func isFile(_ path: String) throws(SystemError) -> Bool { try directory.statusIfPresent(path)?.kind == .file }
 
     func has(_ path: String) throws(SystemError) -> Bool { try directory.statusIfPresent(path) != nil }
@@ -78,7 +79,7 @@ struct TaskDirectory {
         try directory.replace(path, with: bytes, exclusive: true)
     }
 
-    /// Copies a file of any size, so that it appears whole under its name.
+    /// Copies a file of any size. The copy appears under its name when it is complete.
     func copy(_ path: String, of source: TaskDirectory, to target: String) throws(SystemError) {
         try makeParent(of: target)
         let from = try source.directory.open(path, [.read, .nonBlocking])

@@ -1,10 +1,10 @@
 import Control
 import JSON
 
-/// One line of NDJSON: a task as `ferry export` and `ferry list --ndjson` write it, or another
-/// program with the same members.
+/// A line of NDJSON: a task as `ferry export` and `ferry list --ndjson` write it, or as another
+/// program writes it with the same members.
 enum TaskRecord {
-    /// What a record may have besides `task`.
+    /// The members that a record may have in addition to `task`.
     private static let members: Set<String> = [
         "schemaVersion", "task", "notes", "fields", "attachments", "createdTime", "updatedTime", "completedTime",
         "remarks",
@@ -64,7 +64,7 @@ enum TaskRecord {
     private static func read(_ record: JSONObject, besides isNested: Bool, into result: inout ImportRecord) {
         result.change.notes = record["notes"]?.stringValue
         for (key, value) in record["fields"]?.objectValue ?? [:] {
-            // JSON is YAML, too.
+            // JSON is also YAML.
             if let text = value.stringValue {
                 result.change.texts[key] = text
             } else {

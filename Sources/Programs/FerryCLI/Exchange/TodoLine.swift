@@ -1,15 +1,15 @@
 import CivilTime
 import Control
 
-/// One line of a todo.txt file (the format of todotxt.org): `x 2026-11-21 (A) 2026-11-01 Call Anna
+/// A line of a todo.txt file (the format of todotxt.org): `x 2026-11-21 (A) 2026-11-01 Call Anna
 /// +work @phone due:2026-12-01`.
 ///
-/// A is high, B medium, all later letters low; from D on the letter is kept in the field
-/// `todoPriority`. A project `+work` becomes the tag `work`, a context `@phone` the tag `@phone`.
-/// The two dates before the text become the fields `completedDate` and `createdDate`. Every other
-/// word stays in the title.
+/// Priority A is high, B is medium, and later letters are low; from D on the letter is kept in the
+/// field `todoPriority`. A project `+work` becomes the tag `work`, a context `@phone` the tag
+/// `@phone`. The two dates before the text become the fields `completedDate` and `createdDate`.
+/// Every other word stays in the title.
 enum TodoLine {
-    /// nil for a line without words.
+    /// Parses a line; returns nil for a line without words.
     static func record(_ line: String) -> (change: TaskChange, changes: [String])? {
         var words = line.split { $0 == " " || $0 == "\t" }.map(String.init)[...]
         guard !words.isEmpty else { return nil }
@@ -45,7 +45,7 @@ enum TodoLine {
                     title.append(word)
                 }
             } else if word.hasPrefix("pri:"), letter == nil, let found = priority("(\(word.dropFirst(4)))") {
-                // Where a completed task keeps its priority.
+                // Completed tasks keep their priority in this form.
                 letter = found
             } else {
                 title.append(word)
@@ -71,7 +71,7 @@ enum TodoLine {
         return word.hasPrefix("+") ? String(word.dropFirst()) : word.hasPrefix("@") ? word : nil
     }
 
-    /// The letter of `(A)`.
+    /// Returns the letter of a word such as `(A)`.
     private static func priority(_ word: String) -> Character? {
         guard word.count == 3, word.hasPrefix("("), word.hasSuffix(")"), let letter = word.dropFirst().first,
             ("A"..."Z").contains(letter)
@@ -79,7 +79,7 @@ enum TodoLine {
         return letter
     }
 
-    /// A date, or a date and a time of day.
+    /// Whether the word is a date, or a date with a time of day.
     private static func isMoment(_ word: Substring) -> Bool {
         guard isDate(String(word.prefix(10))) else { return false }
         let time = word.dropFirst(10).split(separator: ":", omittingEmptySubsequences: false)

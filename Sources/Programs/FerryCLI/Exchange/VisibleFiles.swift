@@ -1,18 +1,18 @@
 import SystemIO
 
-/// Why something in a directory is not looked at.
+/// The reason why an entry of a directory is skipped.
 enum SkippedFile {
     case link
-    /// A socket, pipe or device.
+    /// The entry is a socket, pipe or device.
     case special
-    /// The name is no UTF-8; it is shown with escapes.
+    /// The name is not UTF-8; it is shown with escapes.
     case name
-    /// More than 16 directories deep.
+    /// The entry is more than 16 directories deep.
     case depth
     case hidden
     case unreadable(String)
 
-    /// As the end of a sentence about the file.
+    /// The reason as a sentence that follows the file's name.
     var reason: String {
         switch self {
         case .link: "It is a link, and links are not followed."
@@ -26,9 +26,11 @@ enum SkippedFile {
 }
 
 extension Directory {
-    /// Each regular file's path relative to here, in no order.
-    /// - Parameter skip: told of all that is not looked at: links, hidden files, names that are no UTF-8, what is too deep, and
-    ///   directories that cannot be read.
+    /// Calls `body` with the path of each regular file relative to this directory, in no particular
+    /// order.
+    ///
+    /// - Parameter skip: Called with each skipped entry: links, hidden files, names that are not
+    ///   UTF-8, entries that are too deep, and directories that cannot be read.
     func forEachVisibleFile(_ body: (String) -> Void, skip: (String, SkippedFile) -> Void) throws(SystemError) {
         try walk("", depth: 0, body, skip)
     }

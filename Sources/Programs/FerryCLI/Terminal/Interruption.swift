@@ -1,34 +1,36 @@
 import Glibc
 
-/// What Ctrl-C says before the program ends with 130: what goes on without it. And what must not
-/// stay when the program is ended.
+/// The message that Ctrl-C prints before the program exits with status 130, and the file to remove
+/// when the program is interrupted.
 enum Interruption {
-    /// Read by the signals' handler, so they are a string that is there from the start and one that is never freed.
+    /// The message, read by the signal handler. `words` is a static string and `file` is never
+    /// freed, so both can be read at any time.
     nonisolated(unsafe) private static var words: StaticString = ""
     nonisolated(unsafe) private static var file: UnsafeMutablePointer<CChar>?
 
-    /// From now on Ctrl-C says this. Does nothing where the signal is ignored, as beneath nohup.
+    /// Makes Ctrl-C print a message. Does nothing if the signal is ignored, as under nohup.
     static func says(_ words: StaticString) {
         Self.words = words
         handle(SIGINT, end)
     }
 
-    /// From now on Ctrl-C ends the program without a word.
+    /// Makes Ctrl-C end the program without a message.
     static func saysNothing() {
         words = ""
         handle(SIGINT, SIG_DFL)
     }
 
-    /// From now on Ctrl-C, SIGTERM and SIGHUP remove the file before they end the program. At most one file at a time.
+    /// Makes Ctrl-C, SIGTERM and SIGHUP remove the file before they end the program. At most one
+    /// file at a time.
     static func removes(_ path: String) {
         file = strdup(path)
         for number in [SIGINT, SIGTERM, SIGHUP] { handle(number, end) }
     }
 
-    /// The file may stay, or is gone already.
+    /// Stops removing the file, because it may stay or does not exist any more.
     static func removesNothing() { file = nil }
 
-    /// Only calls that a handler may make: signal-safety(7).
+    /// Handles the signals, calling only functions that signal-safety(7) allows.
     private static let end: @convention(c) (Int32) -> Void = { number in
         if let file = Interruption.file { unlink(file) }
         if number == SIGINT {

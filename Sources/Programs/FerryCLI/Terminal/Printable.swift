@@ -1,11 +1,12 @@
 extension String {
-    /// The text with everything escaped that a terminal would act on or hide: control characters, line and paragraph
-    /// separators, and format characters, such as those that turn the direction of text or have no width.
+    /// The text with all characters escaped that a terminal would interpret or hide: control
+    /// characters, line and paragraph separators, and format characters, such as those that change
+    /// the direction of text or have no width.
     ///
-    /// Every text that may come from another person is printed through this, so that a title can
-    /// neither steer the terminal nor look like another one. What scripts and emoji need stays: a
-    /// joiner within an emoji or between letters of a script that joins them, and the tags of a
-    /// flag.
+    /// Every text that may come from another user is printed through this, so that a title can
+    /// neither control the terminal nor look like another title. Characters that scripts and emoji
+    /// need are kept: a joiner within an emoji or between letters of a script that uses joiners,
+    /// and the tags of a flag.
     var printable: String {
         if utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) { return self }
         guard unicodeScalars.contains(where: { $0.isUnprintable }) else { return self }
@@ -26,17 +27,17 @@ extension String {
 }
 
 extension Unicode.Scalar {
-    /// Whether it is shown as something else than a sign of its own.
+    /// Whether a terminal may show the scalar as something other than a glyph of its own.
     fileprivate var isUnprintable: Bool {
         switch properties.generalCategory {
         case .control, .format, .lineSeparator, .paragraphSeparator: true
-        // Letters of no width, which are no format characters.
+        // Letters without width, which are not format characters.
         default: properties.isDefaultIgnorableCodePoint && !properties.isVariationSelector
         }
     }
 
-    /// Whether its script writes a word differently with a joiner or a non-joiner: Arabic and its
-    /// relatives, those of India.
+    /// Whether the scalar's script spells words differently with a joiner or a non-joiner: Arabic
+    /// and related scripts, and those of India.
     fileprivate var isJoining: Bool {
         (0x0600..<0x1200).contains(value)
             && (properties.isAlphabetic || properties.canonicalCombiningClass != .notReordered)
@@ -44,7 +45,7 @@ extension Unicode.Scalar {
 }
 
 extension Character {
-    /// Whether the scalar at `index` makes this character what it is.
+    /// Whether the character needs the scalar at `index` to keep its meaning.
     fileprivate func needs(at index: String.UnicodeScalarView.Index) -> Bool {
         guard let first = unicodeScalars.first, index > unicodeScalars.startIndex else { return false }
         let before = unicodeScalars[unicodeScalars.index(before: index)]

@@ -1,9 +1,10 @@
 import Glibc
 import SystemIO
 
-/// Other programs, run on the user's terminal.
+/// Other programs that run on the user's terminal.
 enum Program {
-    /// Runs a program to its end and returns its exit status, 128 and the signal's number if a signal ended it.
+    /// Runs a program to its end. Returns its exit status, or 128 plus the signal's number if a
+    /// signal ended it.
     ///
     /// - Parameter path: absolute, or a name to look for in PATH.
     /// - Parameter output: where its standard output and error go; nil: to those of this program.
@@ -20,7 +21,7 @@ enum Program {
         }
         let reason = posix_spawnp(&process, path, &actions, nil, &words, environ)
         guard reason == 0 else { throw CommandFailure("\(path): \(String(cString: strerror(reason))).") }
-        // Ctrl-C is the program's, not ours, while it runs.
+        // While the program runs, Ctrl-C is for it and not for this process.
         let old = signal(SIGINT, SIG_IGN)
         defer { signal(SIGINT, old) }
         var status: Int32 = 0
@@ -30,7 +31,7 @@ enum Program {
         return status & 0x7F == 0 ? status >> 8 & 0xFF : 128 + status & 0x7F
     }
 
-    /// Whether there is a program of that name in PATH.
+    /// Whether PATH has a program with that name.
     static func isThere(_ name: String) -> Bool {
         (ProcessEnvironment["PATH"] ?? "/usr/bin:/bin").split(separator: ":").contains {
             access("\($0)/\(name)", X_OK) == 0

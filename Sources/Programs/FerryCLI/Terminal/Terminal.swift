@@ -2,17 +2,20 @@ import CommandLineTool
 import Glibc
 import SystemIO
 
-/// Where a command writes: data on standard output, chatter on standard error; colour and width as
-/// they should be there.
+/// The output of a command: data on standard output, messages on standard error, with the color and
+/// width that suit them.
 struct Terminal: Sendable {
-    /// Standard output is a terminal: tables are for people, prompts are possible.
+    /// Whether standard output is a terminal, so that tables are aligned and prompts are possible.
     let isInteractive: Bool
     let errorIsInteractive: Bool
     let usesColor: Bool
     /// Whether the cursor may be moved. Not on a terminal of the type `dumb`.
     private let movesCursor: Bool
 
-    /// - Parameter color: `auto`, `always` or `never`; with `auto` NO_COLOR and TERM=dumb turn it off.
+    /// Examines standard output and error.
+    ///
+    /// - Parameter color: `auto`, `always` or `never`. With `auto`, NO_COLOR and TERM=dumb turn
+    ///   color off.
     init(color: String) {
         isInteractive = StandardStream.output.isTerminal
         errorIsInteractive = StandardStream.error.isTerminal
@@ -67,7 +70,7 @@ struct Terminal: Sendable {
     /// A line of data.
     func print(_ line: String) { Self.write(line + "\n", to: .output) }
 
-    /// Many lines of data, in few writes.
+    /// Prints many lines of data with few writes.
     func print(lines: some Sequence<String>) {
         var text = ""
         for line in lines {
@@ -112,21 +115,21 @@ struct Terminal: Sendable {
         case yellow = 33
     }
 
-    /// Asks a question on a terminal. nil: there is none to ask on.
+    /// Asks a question on the terminal; returns nil if there is no terminal.
     func confirm(_ question: String) -> Bool? {
         guard isInteractive, StandardStream.input.isTerminal else { return nil }
         progress("\(question) [y/N] ")
         return readLine().map { ["y", "yes"].contains($0.lowercased()) } ?? false
     }
 
-    /// Asks for a line on a terminal. nil: there is none to ask on.
+    /// Asks for a line on the terminal; returns nil if there is no terminal.
     func ask(_ question: String) -> String? {
         guard errorIsInteractive, StandardStream.input.isTerminal else { return nil }
         progress(question)
         return readLine() ?? ""
     }
 
-    /// Reads a line from the terminal without showing it. nil: there is no terminal.
+    /// Reads a line from the terminal without showing it; returns nil if there is no terminal.
     func readSecret(_ prompt: String) -> String? {
         guard StandardStream.input.isTerminal else { return nil }
         var saved = termios()

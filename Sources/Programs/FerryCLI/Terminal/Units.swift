@@ -1,6 +1,6 @@
 import SystemIO
 
-/// Bytes for people, in binary units.
+/// Returns a number of bytes in binary units.
 func formatted(bytes: Int64) -> String {
     let units = ["KiB", "MiB", "GiB", "TiB"]
     guard bytes >= 1024 else { return "\(bytes) B" }
@@ -13,7 +13,7 @@ func formatted(bytes: Int64) -> String {
     return "\(oneDecimal(value)) \(units[unit])"
 }
 
-/// A span for people: `850 ms`, `3.2 s`, `4 min`, `2 h`, `3 d`.
+/// Returns a time span in words: `850 ms`, `3.2 s`, `4 min`, `2 h`, `3 d`.
 func formatted(seconds: Double) -> String {
     switch seconds {
     case ..<1: "\(Int(saturating: seconds * 1000)) ms"

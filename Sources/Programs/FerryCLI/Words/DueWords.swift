@@ -1,12 +1,13 @@
 import CivilTime
 
-/// Understands due dates in words; what it does not know it leaves to the daemon, which knows dates and times.
+/// The parser of due dates in words. Unknown words are left to the daemon, which parses dates and
+/// times.
 struct DueWords {
     /// The civil date on this machine.
     let today: CalendarDay
 
-    /// `today`, `tomorrow`, `yesterday`, a weekday (the next one, today excluded), `+3d`, `+2w`; `none` removes.
-    /// Anything else is returned as it came.
+    /// Resolves `today`, `tomorrow`, `yesterday`, a weekday (the next one, today excluded), `+3d`,
+    /// `+2w`, and `none`, which removes the date. Any other text is returned unchanged.
     func resolve(_ word: String) -> String {
         let lower = word.lowercased()
         switch lower {
@@ -27,7 +28,7 @@ struct DueWords {
         return word
     }
 
-    /// Monday is 1; three letters are enough.
+    /// Returns the number of a weekday, starting with 1 for Monday. Three letters are enough.
     private static func weekday(_ word: String) -> Int? {
         let names = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
         guard word.count >= 3 else { return nil }

@@ -2,19 +2,19 @@ import CommandLineTool
 import Control
 import Glibc
 
-/// A TASK argument as it was typed: a path is taken from the working directory first.
+/// A TASK argument as typed. A path is relative to the working directory.
 struct TaskArgument {
     let word: String
 
     init(_ word: String) { self.word = word }
 
-    /// Whether it may be meant as a path rather than as an id or words of a title.
+    /// Whether the argument may be a path rather than an id or words of a title.
     var mayBePath: Bool { word.contains("/") || word.hasSuffix(".md") }
 
-    /// Whether it cannot be meant otherwise.
+    /// Whether the argument can only be a path.
     var isPath: Bool { word.hasPrefix("/") || word.hasPrefix("./") || word.hasPrefix("../") }
 
-    /// The absolute path, without `.` and `..`.
+    /// Returns the absolute path without `.` and `..`.
     func path(in directory: String) -> String {
         var parts: [Substring] = []
         for part in (word.hasPrefix("/") ? word : "\(directory)/\(word)").split(separator: "/") where part != "." {
@@ -25,25 +25,27 @@ struct TaskArgument {
 }
 
 extension CommandContext {
-    /// The argument TASK, for the daemon.
+    /// Returns the TASK argument in the form for the daemon.
     func task() async throws -> String { try await task(arguments.argument("TASK") ?? "") }
 
-    /// A word for a task, for the daemon, which knows the tasks but not this program's working directory.
+    /// Returns a reference to a task in the form for the daemon, which does not know this program's
+    /// working directory.
     ///
-    /// - Throws: `CommandFailure` for a path that only another directory has a file at.
+    /// - Throws: `CommandFailure` for a path at which only the tasks directory has a file.
     func task(_ word: String) async throws -> String {
         let argument = TaskArgument(word)
         guard argument.mayBePath, let directory = realPath(".") else { return word }
         let path = argument.path(in: directory)
         if argument.isPath || exists(path) {
-            // A task's file is no link, but the way to it may have some.
+            // A task's file is not a link, but its parent directories may be.
             let parts = path.split(separator: "/")
             guard let name = parts.last, let parent = realPath("/" + parts.dropLast().joined(separator: "/")) else {
                 return path
             }
             return parent == "/" ? "/\(name)" : "\(parent)/\(name)"
         }
-        // Words of a title such as AC/DC, or from elsewhere a path below the tasks directory.
+        // The argument is words of a title such as AC/DC, or, from another directory, a path below
+        // the tasks directory.
         let tasks = try await service.status().tasksDirectory
         guard let root = realPath(tasks), directory.hasPrefix(root + "/"), exists("\(root)/\(word)") else {
             return word

@@ -1,11 +1,12 @@
 import CommandLineTool
 import Control
 
-/// Splits the words of `add` and `set`: `+tag`, `-tag`, `key:value`, `FIELD=VALUE`, and plain words.
+/// The parser of the words of `add` and `set`: `+tag`, `-tag`, `key:value`, `FIELD=VALUE`, and
+/// plain words.
 ///
-/// A word with a key that is not known, such as `https://…`, and one with nothing right after the
-/// colon, such as `List: milk`, are plain; a leading backslash makes any word plain. No word is
-/// dropped: what cannot be understood is an error.
+/// A word with an unknown key, such as `https://…`, and a word with nothing directly after the
+/// colon, such as `List: milk`, are plain. A leading backslash makes any word plain. No word is
+/// dropped: one that cannot be parsed is an error.
 struct TaskWords {
     private(set) var plain: [String] = []
     private(set) var change = TaskChange()
@@ -17,9 +18,9 @@ struct TaskWords {
         case due
         case priority
         case tag
-        /// All tags at once; only of `set`.
+        /// All tags at once, for `set` only.
         case tags
-        /// Only of `set`.
+        /// Only for `set`.
         case completed
 
         init?(_ word: Substring, isChange: Bool) {
@@ -30,7 +31,7 @@ struct TaskWords {
         }
     }
 
-    /// The words of a new task: known keys may stand between those of the title.
+    /// Parses the words of a new task. Known keys may occur between the words of the title.
     init(_ words: [String], due: DueWords) throws(UsageError) {
         for word in words {
             if try takeMark(word, removesTags: false) { continue }
@@ -47,8 +48,8 @@ struct TaskWords {
         }
     }
 
-    /// The changes of a task. Known fields are understood with `:` and with `=`; any other
-    /// `FIELD=VALUE` is a custom field.
+    /// Parses the changes of a task. Known fields may be written with `:` or `=`; any other
+    /// `FIELD=VALUE` sets a custom field.
     init(changes words: [String], due: DueWords) throws(UsageError) {
         for word in words {
             if try takeMark(word, removesTags: true) { continue }
@@ -70,7 +71,7 @@ struct TaskWords {
         }
     }
 
-    /// Takes `\word`, `+tag` and `-tag`.
+    /// Parses `\word`, `+tag` and `-tag`.
     private mutating func takeMark(_ word: String, removesTags: Bool) throws(UsageError) -> Bool {
         guard let first = word.first, word.count > 1 else { return false }
         switch first {
@@ -114,7 +115,7 @@ struct TaskWords {
 }
 
 extension Substring {
-    /// Without spaces at its ends.
+    /// The text without spaces at its ends.
     fileprivate var trimmed: String {
         var rest = self
         while rest.first == " " { rest.removeFirst() }

@@ -1,6 +1,7 @@
 import CommandLineTool
 
-/// ferryd(8) and ferryd.yaml(5), made from the declarations of commands and settings.
+/// The manual pages ferryd(8) and ferryd.yaml(5), generated from the declarations of commands and
+/// settings.
 enum ManualPages {
     static var daemon: String {
         DaemonTool.command.manualPage(

@@ -5,7 +5,8 @@ import SystemIO
 import SystemService
 import YAML
 
-/// Reads the configuration. A flag wins over a variable of the environment, and that over the file.
+/// Reads the configuration. A flag takes precedence over an environment variable, and a variable
+/// over the file.
 ///
 /// All errors are `DaemonError` with `.configuration` and name the flag, the variable or the line.
 struct ConfigurationReader {
@@ -15,7 +16,7 @@ struct ConfigurationReader {
         case file
     }
 
-    /// A setting in force, as text.
+    /// The value of a setting as text, with its source.
     struct Entry: Sendable, Hashable {
         let setting: Setting
         let value: String
@@ -23,7 +24,7 @@ struct ConfigurationReader {
         let source: String
     }
 
-    /// A file's content that is checked before it is saved.
+    /// Content of a configuration file that is checked before it is saved.
     struct Draft: Sendable, Hashable {
         let name: String
         let text: String
@@ -33,12 +34,12 @@ struct ConfigurationReader {
     private let environment: @Sendable (String) -> String?
     private let file: YAMLConfiguration?
     private let path: String?
-    /// The directory that relative flags start from.
+    /// The directory to which relative paths in flags are relative.
     private let workingDirectory: String
 
-    /// Reads the file that `--config` or FERRY_CONFIG names, or the default one if it is there.
+    /// Reads the file that `--config` or FERRY_CONFIG names, or the default file if it exists.
     ///
-    /// - Parameter draft: stands for the file.
+    /// - Parameter draft: The content to use instead of the file's.
     init(
         _ flags: ParsedArguments, workingDirectory: String,
         environment: @escaping @Sendable (String) -> String? = { ProcessEnvironment[$0] }, draft: Draft? = nil
@@ -188,7 +189,7 @@ struct ConfigurationReader {
     }
 
     private func path(_ text: String, of setting: Setting, from source: Source) throws -> String {
-        // A file has no working directory that anybody could mean.
+        // A relative path in a file has no obvious base directory.
         if source == .file, !text.hasPrefix("/"), text != "~", !text.hasPrefix("~/") {
             throw invalid(setting, source, "must begin with / or ~/, not '\(text)'")
         }
@@ -253,7 +254,8 @@ struct ConfigurationReader {
         return bytes
     }
 
-    /// An absolute path without `.`, `..` of its own making, or a slash at its end.
+    /// Returns an absolute path without `.`, without `..` components, and without a slash at its
+    /// end.
     private static func absolute(
         _ text: String, in directory: String, home: String?, named place: String
     ) throws -> String {

@@ -1,27 +1,28 @@
 import ObjectStorage
 import SystemService
 
-/// How a daemon runs. All paths are absolute.
+/// The settings of a daemon. All paths are absolute.
 struct DaemonConfiguration: Sendable, Hashable {
     var tasks: String
     var state: String
     var socket: String
-    /// What other machines call this one.
+    /// The name of this machine on other machines.
     var deviceName = ""
     var logLevel = LogLevel.info
-    /// Bytes a second for attachments; nil: no limit.
+    /// The limit for uploads of attachments in bytes per second; nil for no limit.
     var uploadLimit: Int?
     var downloadLimit: Int?
-    /// Attachments up to this many bytes come by themselves; nil: all.
+    /// The size in bytes up to which attachments are downloaded automatically; nil for no limit.
     var downloadsUpTo: Int?
-    /// What to trust instead of the system's certificates.
+    /// The certificates to trust instead of the system's.
     var authorities: Authorities?
     var compression = CompressionPolicy.automatic
-    /// For how long the trash keeps what was deleted; 0: for ever.
+    /// The number of days for which the trash keeps deleted items; 0 for ever.
     var trashDays = 30
-    /// The file with keys for objects that are not on the server; nil: they are in the environment.
+    /// The file with keys for objects that are not on the server; nil if the keys are in the
+    /// environment.
     var objectsKeys: String?
-    /// Take the tasks directory and the remote as they are, although they are not those remembered.
+    /// Whether to accept the tasks directory and the remote even if they are not those remembered.
     var rebinds = false
 
     /// The names of the settings that differ from those of another configuration and that a running daemon cannot change.
@@ -34,7 +35,7 @@ struct DaemonConfiguration: Sendable, Hashable {
         ].filter { !$0.1 }.map(\.0.name)
     }
 
-    /// Certificates of authorities, as text in the PEM form, and the file that they were read from.
+    /// The certificates of authorities in PEM form, and the file from which they were read.
     struct Authorities: Sendable, Hashable {
         var path: String
         var pem: String

@@ -1,14 +1,14 @@
 import CommandLineTool
 import SystemService
 
-/// One setting: a flag, a key of the configuration file and a variable of the environment with the
-/// same name. Help, manual pages and the check of unknown keys come from this one declaration.
+/// A setting: a flag, a key of the configuration file and an environment variable with the same
+/// name. Help, manual pages and the check for unknown keys are generated from this declaration.
 struct Setting: Sendable, Hashable {
     let name: String
     let value: String
     let summary: String
     let completion: Completion
-    /// What `ferryd.yaml(5)` says beyond the summary.
+    /// The text of `ferryd.yaml(5)` in addition to the summary.
     let details: String
 
     init(_ name: String, _ value: String, _ summary: String, completion: Completion = .none, details: String) {
@@ -19,7 +19,7 @@ struct Setting: Sendable, Hashable {
         self.details = details
     }
 
-    /// `FERRY_LOG_LEVEL`
+    /// The environment variable, such as `FERRY_LOG_LEVEL`.
     var variable: String { "FERRY_" + name.uppercased().replacing("-", with: "_") }
 
     var option: Option { Option(name, value: value, summary: "\(summary) (\(variable))", completion: completion) }

@@ -3,7 +3,7 @@ import JSON
 import Synchronization
 import SystemIO
 
-/// Hands events to whoever listens, and tells those who look after changes when to look.
+/// Passes events to their listeners, and signals the observers of changes.
 final class EventHub: Sendable {
     typealias Events = AsyncThrowingStream<ControlEvent, any Error>
 
@@ -20,17 +20,18 @@ final class EventHub: Sendable {
         weak var signal: AsyncSignal?
     }
 
-    /// How far a listener may fall behind; then it is cut off and comes back with the last event that it has seen.
+    /// The number of events by which a listener may fall behind. Then its stream ends, and it
+    /// reconnects with the id of the last event that it has received.
     private static let backlog = 2048
 
     private let state: Mutex<State>
     init() {
-        // A later daemon's events are to have larger numbers, so the numbers begin with the time.
+        // A later daemon's events need larger ids, so the ids start with the time.
         let firstID = UInt64(clamping: Clocks.wallMilliseconds()) << 8
         state = Mutex(State(ring: EventRing(firstID: firstID)))
     }
 
-    /// Something may have changed: wakes all who have subscribed.
+    /// Signals all subscribers that something may have changed.
     func poke() {
         let signals = state.withLock { state in
             state.pokes &+= 1
@@ -39,10 +40,10 @@ final class EventHub: Sendable {
         for signal in signals { signal.set() }
     }
 
-    /// Differs whenever something may have changed.
+    /// A number that is different whenever something may have changed.
     var moment: UInt64 { state.withLock { $0.pokes } }
 
-    /// Is set with each poke, as long as the value lives.
+    /// Returns a signal that is set with each poke, as long as it exists.
     func subscribe() -> AsyncSignal {
         let signal = AsyncSignal()
         state.withLock { state in
@@ -68,13 +69,15 @@ final class EventHub: Sendable {
         for listener in lost { listener.finish() }
     }
 
-    /// Events from now on, after a status event and those that came after `lastEventID`.
+    /// Returns a stream of events, which starts with a status event and the events after
+    /// `lastEventID`.
     func events(after lastEventID: UInt64?, status: JSON) -> Events {
         let (stream, continuation) = Events.makeStream(bufferingPolicy: .bufferingOldest(Self.backlog))
         let id = state.withLock { state -> UInt64? in
             guard !state.isClosed else { return nil }
             let missed = lastEventID.map { state.ring.events(after: $0) } ?? []
-            // It bears the number of the event before those that follow, so that a reader who stops here misses none.
+            // The status event has the id before that of the next event, so that a reader who
+            // reconnects from it misses none.
             let number = missed.first.map { $0.id - 1 } ?? state.ring.lastID
             continuation.yield(ControlEvent(id: number, kind: .status, data: status))
             for event in missed { continuation.yield(event) }
@@ -86,8 +89,8 @@ final class EventHub: Sendable {
             continuation.finish()
             return stream
         }
-        // Not at once: a cancellation calls this with the listener's task locked, which `publish`
-        // wakes under its own lock.
+        // Drop the listener in a task, because a cancellation calls this with the lock of the
+        // listener's task, which `publish` acquires under its own lock.
         continuation.onTermination = { [weak self] _ in
             Task { self?.drop(id) }
         }

@@ -6,7 +6,7 @@ import SystemIO
 import SystemService
 import TaskSync
 
-/// Makes events of what changes, and keeps the line for `systemctl status` true.
+/// A service that publishes changes as events, and updates the status line of `systemctl status`.
 struct EventPublisher: Service {
     let service: DaemonService
     let engine: SyncEngine
@@ -14,9 +14,10 @@ struct EventPublisher: Service {
     let supervisor: Supervisor
     let logger: Logger
 
-    /// Between two looks while somebody listens: ten events a second of a kind and thing are enough for everybody.
+    /// The minimum time between two looks while a client listens, which limits events to ten a
+    /// second for each kind and subject.
     private static let pace = Duration.milliseconds(100)
-    /// The same while nobody does.
+    /// The minimum time between two looks while no client listens.
     private static let idlePace = Duration.milliseconds(250)
 
     func run() async throws {
@@ -41,7 +42,7 @@ struct EventPublisher: Service {
                 supervisor.status(status.line)
                 for line in log.lines(for: status) { logger.log(line.level, line.text) }
                 var json = status.json
-                // They grow by themselves, which is no news.
+                // These values change with time alone, which is not worth an event.
                 if case .object(var members) = json {
                     members["oldestPendingSeconds"] = nil
                     members["lastSync"] = nil
@@ -63,9 +64,9 @@ struct EventPublisher: Service {
 
     // MARK: What is new
 
-    /// What listeners know already.
+    /// The state that listeners have been notified of.
     private struct Seen: Sendable {
-        /// The stack that it is about.
+        /// The stack that the state belongs to.
         let stack: ObjectIdentifier
         var sequence: Int64
         var transfers: [String: SeenTransfer]
@@ -74,12 +75,14 @@ struct EventPublisher: Service {
         var invitations: Set<InvitationSummary>
     }
 
-    /// As many news of tasks as are taken in one look.
+    /// The maximum number of task changes that one look processes.
     private static let limit = 500
 
-    /// Publishes what is new since the last look, or since the stack began to run; what waits for a
-    /// person since before that is no news. It goes on while nobody listens, because who comes back
-    /// asks for what was missed.
+    /// Publishes the changes since the last look, or since the stack started. Items that were
+    /// waiting for the user before that are not reported.
+    ///
+    /// Publishing continues while no client listens, because a client that reconnects asks for the
+    /// events that it missed.
     private func look(at stack: SyncStack, after old: Seen?, _ firstSequence: Int64) async throws -> Seen {
         let transfers = await stack.sync.takeTransfersByID(SeenTransfer.init)
         let conflicts = await stack.sync.conflictCount > 0 ? try await stack.sync.conflicts() : []
@@ -112,13 +115,14 @@ struct EventPublisher: Service {
         return new
     }
 
-    /// Publishes the tasks that changed after a place in the feed; answers the place that has been reached.
+    /// Publishes the tasks that changed after a position in the feed, and returns the new position.
     private func publishTasks(of stack: SyncStack, after sequence: Int64) async throws -> Int64 {
-        // What the bridge has not taken in yet is not in its catalog; the end of its turn is another poke.
+        // Changes that the bridge has not processed are not in its catalog. The end of its turn
+        // pokes again.
         guard try await stack.sync.pendingExports() == 0 else { return sequence }
         let notices = try await stack.client.reading { try $0.changes(after: sequence, limit: Self.limit) }
         guard let last = notices.last else { return sequence }
-        // More than anybody who is away can be told later.
+        // Without a listener, skip more changes than the ring could replay later.
         guard hub.hasListeners || notices.count < Self.limit else {
             return try await stack.client.reading { $0.latestSequence }
         }

@@ -1,14 +1,17 @@
 import Control
 import JSON
 
-/// The last events, for those who come back and name the last one that they have seen.
+/// The last events, for clients that reconnect with the id of the last event that they have
+/// received.
 struct EventRing {
     private let capacity: Int
     private var events: [ControlEvent] = []
-    /// The number of the newest event, or what it would be.
+    /// The id of the newest event, or, before the first event, the id that precedes it.
     private(set) var lastID: UInt64
 
-    /// - Parameter firstID: larger than any id that an earlier ring has given out.
+    /// Creates an empty ring.
+    ///
+    /// - Parameter firstID: An id that is greater than any id of an earlier ring.
     init(capacity: Int = 1024, firstID: UInt64) {
         self.capacity = capacity
         lastID = firstID
@@ -22,8 +25,8 @@ struct EventRing {
         return event
     }
 
-    /// The events after one that was seen; none where some of them are not known any more, so that
-    /// a reader starts afresh.
+    /// Returns the events after the given id; empty if some of them are no longer available, in
+    /// which case a reader starts from the current state.
     func events(after id: UInt64) -> [ControlEvent] {
         guard let first = events.first, id >= first.id - 1, id <= lastID else { return [] }
         return events.filter { $0.id > id }

@@ -4,7 +4,7 @@ import Synchronization
 import SystemService
 import TaskModel
 
-/// The last lines of the log, for whoever asks, and each new one as an event.
+/// The last lines of the log, each of which is also published as an event.
 final class RecentLog: Sendable {
     private struct State {
         var lines: [LogLine] = []
@@ -27,6 +27,6 @@ final class RecentLog: Sendable {
         hub.publish(.log, line.json)
     }
 
-    /// Oldest first.
+    /// The lines, oldest first.
     var lines: [LogLine] { state.withLock { $0.lines } }
 }

@@ -1,8 +1,10 @@
 import Control
 import TaskSync
 
-/// A transfer as listeners know it. One that is begun again under its id may have failed again
-/// before anybody looks, and then reads as it did: the run tells that there is news.
+/// A transfer as listeners know it.
+///
+/// A transfer that is restarted under its id may fail again before the next look, and then has the
+/// same summary. The run number distinguishes the two.
 struct SeenTransfer: Sendable, Equatable {
     let summary: TransferSummary
     private let run: Int

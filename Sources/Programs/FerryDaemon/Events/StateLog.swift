@@ -1,8 +1,8 @@
 import Control
 import SystemService
 
-/// What the log tells of the daemon's state: each state once when it begins and once when it ends,
-/// however often it is looked at and however many tasks it concerns. Pure.
+/// The log lines about the daemon's state: one when a state begins and one when it ends, however
+/// often it is examined and however many tasks it concerns. Pure.
 struct StateLog {
     struct Line: Sendable, Hashable {
         let level: LogLevel
@@ -15,10 +15,10 @@ struct StateLog {
     private var hasConflicts = false
     private var problems: Set<String> = []
 
-    /// The lines for what has changed since the last look.
+    /// Returns the lines for the changes since the last call.
     mutating func lines(for status: DaemonStatus) -> [Line] {
         var lines: [Line] = []
-        // Connecting and catching up are on the way to a state.
+        // Connecting and catching up are transitions, not states.
         if ![.starting, .stopping, .unknown].contains(status.state), status.state != state {
             if let line = Self.line(of: status, after: state) { lines.append(line) }
             state = status.state
@@ -68,7 +68,7 @@ struct StateLog {
         case .running:
             return Line(
                 level: .notice, text: old == .rootHeld ? "the tasks directory is back" : "in touch with the server")
-        // Who paused and who resumed is logged where it is done.
+        // Pausing and resuming are logged by the command that does them.
         case .paused: return nil
         case .needsSignIn where old == nil: return Line(level: .notice, text: status.reason ?? "nobody is signed in")
         case .rootHeld, .serverHeld: return Line(level: .error, text: status.reason ?? status.state.rawValue)

@@ -4,16 +4,16 @@ import HTTPServer
 import SystemIO
 import SystemService
 
-/// The control socket: systemd's, or one of our own in a private directory.
+/// The control socket: one passed by systemd, or one created in a private directory.
 struct ControlSocket: Service {
     private let server: HTTPServer
-    /// Where it is.
+    /// The path of the socket.
     let path: String
     private let onStop: @Sendable () async -> Void
 
-    /// Listens.
+    /// Starts listening.
     ///
-    /// - Parameter onStop: ends the streams that would go on for good.
+    /// - Parameter onStop: Ends the streams, which have no end of their own.
     init(
         path: String, logger: Logger,
         respond: @escaping @Sendable (_ request: ControlRequest, _ user: UInt32?) async -> HTTPResponse,

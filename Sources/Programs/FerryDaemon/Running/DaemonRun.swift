@@ -5,7 +5,7 @@ import HTTPClient
 import SystemIO
 import SystemService
 
-/// One life of the daemon, from its configuration to its end.
+/// One run of the daemon, from its configuration to its end.
 struct DaemonRun {
     private let arguments: ParsedArguments
     private let configuration: DaemonConfiguration
@@ -14,6 +14,8 @@ struct DaemonRun {
     private let hub: EventHub
     private let recentLog: RecentLog
 
+    /// Reads the configuration.
+    ///
     /// - Throws: `DaemonError` with `.configuration`.
     init(_ arguments: ParsedArguments) throws {
         self.arguments = arguments
@@ -31,7 +33,8 @@ struct DaemonRun {
         }
     }
 
-    /// More than the services below may take together, less than systemd and its own tests wait.
+    /// The time limit for stopping: longer than the limits of the services below together, shorter
+    /// than those of systemd and of the tests.
     private static let stopLimit = Duration.seconds(14)
 
     /// Where the control socket is, whatever the configuration file says that cannot be read.
@@ -76,7 +79,8 @@ struct DaemonRun {
         let service = DaemonService(
             configuration: configuration, engine: engine, account: account, hub: hub, http: http, recentLog: recentLog,
             readSettings: { try Self.reader(arguments, draft: $0).entries() })
-        // Before the socket is answered: the call that made systemd start this daemon waits for its answer.
+        // Start the engine before the socket, because the call that made systemd start this daemon
+        // waits for its answer.
         await engine.start()
         let control = ControlServer(service, version: DaemonTool.version, userID: geteuid())
         let socket = try ControlSocket(
@@ -112,7 +116,7 @@ struct DaemonRun {
                 .init("control", socket, stopLimit: .seconds(2)),
             ],
             logger: logger, supervisor: supervisor, cancelLimit: .seconds(1),
-            // Everything that was answered for is on the disk, so leaving is safe.
+            // Everything that was acknowledged is on the disk, so it is safe to exit.
             onStuck: { _ in _exit(1) },
             onReload: { try await reload(engine) })
         Console().print("ready \(socket.path)")
@@ -126,8 +130,8 @@ struct DaemonRun {
         return restart.isDue ? ProgramRestart.perform() : .success
     }
 
-    /// A tasks directory is made for a new user only: where one was known, its absence is a fault
-    /// that must not be covered.
+    /// Creates the tasks directory for a new user. If the daemon has synced before, a missing
+    /// directory is an error that must not be hidden.
     private func prepareTasksDirectory(_ state: StateDirectory) throws {
         do throws(SystemError) {
             guard try state.isNew, !FileSystem.exists(configuration.tasks) else { return }
@@ -137,7 +141,7 @@ struct DaemonRun {
         }
     }
 
-    /// Applies what can change while the daemon runs, and says what cannot.
+    /// Applies the settings that can change while the daemon runs, and logs those that cannot.
     private func reload(_ engine: SyncEngine) async throws {
         let new: DaemonConfiguration
         do { new = try Self.configuration(arguments) } catch {

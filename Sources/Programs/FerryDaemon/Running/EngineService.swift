@@ -1,6 +1,6 @@
 import SystemService
 
-/// The engine as a service; the last to stop.
+/// The engine as a service. It stops last.
 struct EngineService: Service {
     let engine: SyncEngine
 

@@ -2,13 +2,14 @@ import ObjectStorage
 import SystemIO
 import SystemService
 
-/// Feeds the watchdog as long as the parts that do the work answer, and notices that the machine has slept.
+/// A service that notifies the watchdog as long as the working parts respond, and detects that the
+/// machine has slept.
 struct Heartbeat: Service {
     let supervisor: Supervisor
     let logger: Logger
-    /// Comes back when everything that works has taken a turn.
+    /// Returns when every working part has responded.
     let turn: @Sendable () async -> Void
-    /// Differs whenever something has been done.
+    /// Returns a number that is different whenever something has been done.
     let moment: @Sendable () -> UInt64
     let onWake: @Sendable () async -> Void
 

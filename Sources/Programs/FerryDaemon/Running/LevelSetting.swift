@@ -1,7 +1,7 @@
 import Synchronization
 import SystemService
 
-/// The least level that is logged, which a reload may change.
+/// The lowest level that is logged, which a reload may change.
 final class LevelSetting: Sendable {
     private let level: Atomic<Int>
 

@@ -2,12 +2,14 @@ import Glibc
 import SystemIO
 import SystemService
 
-/// Tells when addresses or links of this machine change: rtnetlink(7), which costs nothing while nothing happens.
+/// A service that reports changes of this machine's addresses and links, through rtnetlink(7),
+/// which costs nothing while nothing changes.
 struct NetworkWatch: Service {
     let logger: Logger
     let onChange: @Sendable () async -> Void
 
-    /// Changes come in bursts while an interface comes up.
+    /// The time to wait for further changes, because they come in bursts while an interface comes
+    /// up.
     private static let settle = Duration.milliseconds(500)
 
     func run() async throws {
@@ -21,7 +23,7 @@ struct NetworkWatch: Service {
                 }
             } catch is CancellationError {
             } catch {
-                // Without it a dead connection is found by its timeouts.
+                // Without notifications, a dead connection is detected by its timeouts.
                 logger.notice("network changes are not seen", ["reason": "\(error)"])
                 await GracefulStop.wait()
             }
@@ -45,8 +47,9 @@ struct NetworkWatch: Service {
         let raw = socket(AF_NETLINK, Int32(SOCK_RAW.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
         guard raw >= 0 else { throw SystemError(errno: errno, operation: "open a netlink socket") }
         let descriptor = FileDescriptor(owning: raw, path: "netlink")
-        // struct sockaddr_nl: family, padding, port (0: the kernel chooses), groups. RTMGRP_LINK,
-        // RTMGRP_IPV4_IFADDR and RTMGRP_IPV6_IFADDR of linux/rtnetlink.h.
+        // The fields of struct sockaddr_nl: family, padding, port (0 to let the kernel choose),
+        // groups. The groups are RTMGRP_LINK, RTMGRP_IPV4_IFADDR and RTMGRP_IPV6_IFADDR of
+        // linux/rtnetlink.h.
         let groups: UInt32 = 0x1 | 0x10 | 0x100
         var address: (UInt16, UInt16, UInt32, UInt32) = (UInt16(AF_NETLINK), 0, 0, groups)
         let size = socklen_t(MemoryLayout.size(ofValue: address))

@@ -3,10 +3,12 @@ import Synchronization
 import SystemIO
 import TaskFolder
 
-/// Keeps two daemons from using one tasks directory, even if each has a state of its own.
+/// A lock that keeps two daemons from using one tasks directory, even if each has its own state
+/// directory.
 ///
-/// It is flock(2) on the directory itself, so nothing has to be written into it. The descriptor keeps the file
-/// system busy, so the lock is released together with the directory.
+/// It is a flock(2) lock on the directory itself, so nothing has to be written into the directory.
+/// The open descriptor keeps the file system busy, so the lock is released together with the
+/// directory.
 final class RootLock: RootLocking {
     private final class Held: Sendable {
         let descriptor: FileDescriptor
@@ -21,8 +23,8 @@ final class RootLock: RootLocking {
 
     var isHeld: Bool { held.withLock { $0 != nil } }
 
-    /// Takes the lock, unless this process has it. A directory that is missing, or whose file system has no
-    /// locks, is left unlocked.
+    /// Takes the lock, unless this process has it. A directory that is missing, or whose file
+    /// system does not support locks, is left unlocked.
     func take() throws(SystemError) {
         try held.withLock { held throws(SystemError) in
             guard held == nil, let descriptor = try? FileDescriptor(path: path, [.read, .directory]) else { return }

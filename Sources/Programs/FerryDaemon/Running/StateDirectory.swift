@@ -3,12 +3,14 @@ import Glibc
 import JSON
 import SystemIO
 
-/// Where the daemon keeps what it must not forget, and the lock that keeps a second daemon out.
+/// The directory of the daemon's persistent state, with a lock that keeps out a second daemon.
 final class StateDirectory: Sendable {
     let path: String
     private let lock: FileLock
 
-    /// Makes the directory, private to its user, and takes the lock for as long as the value lives.
+    /// Creates the directory, private to its user, and holds the lock for as long as the value
+    /// exists.
+    ///
     /// - Throws: `DaemonError` with `.failed`.
     init(path: String) throws {
         self.path = path
@@ -37,12 +39,12 @@ final class StateDirectory: Sendable {
 
     var session: String { "\(path)/session.json" }
     var server: String { "\(path)/server.json" }
-    /// The id of the anonymous account that this machine was last signed out of.
+    /// The file with the id of the anonymous account that this machine was last signed out of.
     var lastAnonymous: String { "\(path)/anonymous" }
     private var settings: String { "\(path)/settings.json" }
 
-    /// The replica of one server, database and account: another one is another file, so its first
-    /// sync unites and deletes nothing.
+    /// Returns the path of the replica for one server, database and account. Another identity has
+    /// another file, so that its first sync merges and deletes nothing.
     func replica(of identity: String) -> String {
         "\(path)/replica-\(SHA256.hash(identity).hex.prefix(16)).db"
     }
@@ -65,7 +67,7 @@ final class StateDirectory: Sendable {
         try FileSystem.replace(settings, with: json.bytes, mode: 0o600)
     }
 
-    /// Moves a damaged replica and its journal files aside. Answers where it is now.
+    /// Renames a damaged replica and its journal files, and returns the new path.
     func setAside(replica: String, time: String) throws(SystemError) -> String {
         let target = "\(replica).damaged-\(time)"
         for suffix in ["", "-wal", "-shm"] where FileSystem.exists(replica + suffix) {

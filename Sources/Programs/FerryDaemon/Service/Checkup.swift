@@ -10,16 +10,16 @@ import SystemIO
 import TaskModel
 import TaskSync
 
-/// Looks whether everything that the daemon needs is as it should be. Each check is one line and,
-/// where something is wrong, the step that helps.
+/// A check of everything that the daemon needs. Each item has one line and, if there is a problem,
+/// the step that fixes it.
 struct Checkup {
     let configuration: DaemonConfiguration
     let status: DaemonStatus
     let stack: SyncStack?
     let http: HTTPClient
-    /// What the server says of itself; nil where nobody is signed in.
+    /// The server's description of itself; nil if no user is signed in.
     var server: Result<ServerDescription, any Error>?
-    /// Throws what keeps this machine from its objects.
+    /// Throws the reason why this machine cannot access its objects.
     var probeObjects: @Sendable () async throws -> Void = {}
     /// What the account uses on the server; nil where that is not known.
     var usage: AccountUsageSummary?
@@ -28,9 +28,10 @@ struct Checkup {
     /// Who has the lock of the tasks directory.
     var rootHolder = RootLock.Holder.this
 
-    /// Less than this is too little to take in attachments and to keep unsent changes safe.
+    /// The free space in bytes below which attachments and unsent changes are at risk.
     private static let leastFreeSpace: Int64 = 100 << 20
-    /// S3 requests are refused when the clocks differ by 15 minutes.
+    /// The accepted clock difference in seconds. S3 requests are refused when the clocks differ by
+    /// 15 minutes.
     private static let clockTolerance: Int64 = 60
     private static let timeouts = HTTPRequest.Timeouts(
         connect: .seconds(3), stall: .seconds(3), total: .seconds(5))
@@ -92,7 +93,8 @@ struct Checkup {
             "\(Count(used, "directory", "directories")) watched; fs.inotify.max_user_watches allows \(limit).")
     }
 
-    /// As proc_pid_fdinfo(5) counts them: one `inotify wd:` line a watch.
+    /// Returns the number of inotify watches of this process: one `inotify wd:` line each in
+    /// proc_pid_fdinfo(5).
     private static func usedWatches() -> Int {
         guard let directory = try? Directory(path: "/proc/self/fdinfo"), let entries = try? directory.entries() else {
             return 0
@@ -106,7 +108,7 @@ struct Checkup {
     }
 
     private static func number(in path: String) -> Int? {
-        // In one piece: proc_sys(5) files give nothing after the first read.
+        // Read in one piece, because proc_sys(5) files return nothing after the first read.
         guard let bytes = try? FileDescriptor(path: path, .read).read(64, at: 0) else { return nil }
         return Int(String(decoding: bytes, as: UTF8.self).filter { !$0.isWhitespace })
     }
@@ -211,7 +213,7 @@ struct Checkup {
                 : "Look at objects-keys in ferryd.yaml, and at objects and objects-region of ferry-server.")
     }
 
-    /// `host:port` of a URL.
+    /// Returns `host:port` of a URL.
     private static func place(_ url: String) -> String {
         let rest = url.split(separator: "://", maxSplits: 1).last ?? ""
         return String(rest.prefix { $0 != "/" })
@@ -233,7 +235,8 @@ struct Checkup {
 
     // MARK: Tasks
 
-    /// Known keys with values that are not understood: kept, but perhaps not meant so.
+    /// Returns the checks for known keys whose values are not understood. They are kept, but may be
+    /// mistakes.
     private func values() async -> [HealthCheck] {
         guard let misunderstood = try? await stack?.sync.misunderstoodValues(), let first = misunderstood.first else {
             return []
@@ -249,7 +252,8 @@ struct Checkup {
         ]
     }
 
-    /// What a crash or a failed write left: only its user can tell whether it says anything that is nowhere else.
+    /// Returns the checks for files that a crash or a failed write left. Only the user can tell
+    /// whether they contain something that exists nowhere else.
     private func recovered() async -> [HealthCheck] {
         guard let (count, goes) = try? await stack?.sync.recovered(), count > 0 else { return [] }
         let days = configuration.trashDays

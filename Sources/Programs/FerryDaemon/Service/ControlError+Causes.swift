@@ -4,14 +4,15 @@ import IdentityProtocol
 import SystemIO
 
 extension ControlError {
-    /// The same error, telling what lies beneath.
+    /// Returns the error with the underlying errors added.
     func caused(by error: any Error) -> ControlError {
         var result = self
         result.causes = Self.causes(of: error)
         return result
     }
 
-    /// The outermost first. A cause that hides a secret is never written into an error, so none can come out here.
+    /// Returns the descriptions of an error and its causes, outermost first. Causes that contain a
+    /// secret are never stored in an error, so none can appear here.
     private static func causes(of error: any Error) -> [String] {
         switch error {
         case let error as HTTPError:

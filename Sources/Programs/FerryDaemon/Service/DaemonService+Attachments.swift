@@ -74,7 +74,7 @@ extension DaemonService {
         }
     }
 
-    /// The transfer whose id begins like this.
+    /// Returns the id of the transfer with this prefix.
     private static func transfer(_ prefix: String, _ all: [Transfer]) throws -> String {
         let found = all.filter { $0.id.hasPrefix(prefix) }
         guard !prefix.isEmpty, let first = found.first else {

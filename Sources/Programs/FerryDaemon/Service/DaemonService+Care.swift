@@ -3,7 +3,7 @@ import TaskModel
 import SystemIO
 import TaskSync
 
-/// How the daemon itself is.
+/// Queries about the state of the daemon itself.
 extension DaemonService {
     func devices() async throws -> [DeviceSummary] {
         let registry = try await stack().devices

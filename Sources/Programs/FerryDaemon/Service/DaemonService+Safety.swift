@@ -4,7 +4,7 @@ import TaskModel
 import TaskSync
 
 extension DaemonService {
-    /// More tasks than this in one removal have to be confirmed.
+    /// The number of tasks above which a removal must be confirmed.
     private static let removalLimit = 10
 
     func remove(_ tasks: [String], confirmed: Bool) async throws -> [TaskSummary] {
@@ -90,12 +90,13 @@ extension DaemonService {
         return try await lookup.summaries(of: ids + displaced.map(\.task), try await stack().sync)
     }
 
-    /// A value of any task's history by the beginning of its handle, or an attachment in the trash by its name.
+    /// Returns a value of any task's history by the prefix of its handle, or an attachment in the
+    /// trash by its name.
     private func displacement(meantBy word: String) async throws -> Displacement? {
         let (files, history) = try await asking { sync in
             (try await sync.trashedAttachments(), try await sync.displacements())
         }
-        // As long as those that 'ferry history' shows.
+        // At least as long as the prefixes that 'ferry history' shows.
         let byHandle = word.utf8.count < 2 ? [] : history.filter { HistoryWords.handle(of: $0.id).hasPrefix(word) }
         let named = files.filter { file in
             file.displaced.flatMap { TaskAttachment($0) }.map { $0.name.utf8.elementsEqual(word.utf8) } ?? false
@@ -108,7 +109,7 @@ extension DaemonService {
             hint: "Use the id that 'ferry trash' or 'ferry history' shows.")
     }
 
-    /// The ids of tasks that are named by id or title among a few.
+    /// Returns the ids of the tasks that are named by id or title, among the given tasks.
     private static func ids(_ names: [String], in tasks: [TaskCatalog.Entry]) throws -> [String] {
         try names.map { name in
             switch TaskReference(name).find(in: tasks) {

@@ -5,7 +5,7 @@ import TaskModel
 import TaskSync
 
 extension DaemonService {
-    /// Tasks are what they are at the moment of asking.
+    /// Returns the tasks that match a filter, in their state at the time of the call.
     func tasks(_ filter: TaskFilter) async throws -> TaskListing {
         let sync = try await stack().sync
         let (tasks, names) = try Self.tasks(filter, in: await sync.catalog)
@@ -22,7 +22,8 @@ extension DaemonService {
 
     private static let pageSize = 1000
 
-    /// In the order of lists. Apart, so that nobody holds the catalog while the list is sent: a change would copy it.
+    /// Returns the matching tasks in display order. This is a separate function so that the catalog
+    /// is released before the list is sent; a change made meanwhile would otherwise copy it.
     private static func tasks(
         _ filter: TaskFilter, in catalog: TaskCatalog
     ) throws -> (tasks: [TaskCatalog.Box], listNames: [String: String]) {
@@ -45,7 +46,7 @@ extension DaemonService {
             let attachments = named.sorted { ($0.1.name, $0.0) < ($1.1.name, $1.0) }.map {
                 AttachmentSummary($0.0, $0.1, task: id, path: detail.attachmentPaths[$0.0], transfers)
             }
-            // What is still on its way up has no attachment yet.
+            // Files that are still being uploaded have no attachment yet.
             let coming = transfers.filter { transfer in
                 transfer.task == id && transfer.isUpload && !transfer.phase.isOver
                     && !attachments.contains { $0.name == transfer.name }
@@ -119,7 +120,7 @@ extension AttachmentSummary {
             size: attachment.size ?? 0, sha256: attachment.sha256 ?? "", state: state, path: path)
     }
 
-    /// Of a file that is on its way to become one.
+    /// Creates the summary of a file that is being uploaded.
     fileprivate init(_ transfer: Transfer) {
         self.init(
             id: transfer.attachment ?? transfer.id, name: transfer.name, mimeType: "application/octet-stream",

@@ -11,7 +11,8 @@ final class DaemonService: ControlService {
     let hub: EventHub
     let http: HTTPClient
     let recentLog: RecentLog
-    /// The settings as flags, environment and file say them now, or with a draft in the file's place.
+    /// Reads the settings again from flags, environment and file, or with a draft in place of the
+    /// file.
     let readSettings: @Sendable (ConfigurationReader.Draft?) throws -> [ConfigurationReader.Entry]
     let access: SyncAccess
     let lookup: TaskLookup

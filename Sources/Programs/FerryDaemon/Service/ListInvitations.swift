@@ -35,8 +35,8 @@ struct ListInvitations: Sendable {
         return Self.summary(of: invitation, isSent: false)
     }
 
-    /// The positions of what a user means: a number counts from 1, anything of four characters or
-    /// more is the beginning of an id. A wrong number must not pass for the beginning of one.
+    /// Returns the positions that a word denotes: a number counts from 1, and a word of four
+    /// characters or more is the prefix of an id. A wrong number must not be taken for a prefix.
     static func positions(meantBy word: String, in ids: [String]) -> [Int] {
         guard word.utf8.count >= 4 else {
             return ids.indices.filter { "\($0 + 1)" == word }

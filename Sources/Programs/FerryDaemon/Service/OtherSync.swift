@@ -1,14 +1,14 @@
 import SystemIO
 
-/// Other programs that keep directories in step, known by what they leave in them. Two at work on
-/// one directory bring each other's copies and conflict files.
+/// Other programs that sync directories, recognized by the files that they create. Two programs
+/// that sync one directory copy each other's temporary and conflict files.
 enum OtherSync {
-    /// The program that the names in a directory tell of.
+    /// Returns the program whose files are among the names in a directory.
     static func program(among names: [String]) -> String? {
         for name in names {
             switch name {
             case ".stfolder": return "Syncthing"
-            // Not `.dropbox`, which is in the home directories of its users.
+            // `.dropbox` itself is in the home directories of Dropbox users, so it does not count.
             case ".dropbox.cache": return "Dropbox"
             case ".dropbox.device", ".dropbox.attrs": return "Dropbox"
             case ".SyncID", ".SyncIgnore", ".SyncTrash": return "Resilio Sync"
@@ -23,7 +23,7 @@ enum OtherSync {
         return nil
     }
 
-    /// The nearest directory, this one or one above it, in which another program is at work.
+    /// Returns the nearest directory, the given one or one above it, that another program syncs.
     static func program(at path: String) -> (name: String, directory: String)? {
         var path = path
         while true {
@@ -48,7 +48,7 @@ enum OtherSync {
         }
     }
 
-    /// Whether a task has the name that such a program gives to one of two versions.
+    /// Whether a task's title is a name that such a program gives to a conflicting version.
     static func isConflictCopy(_ title: String) -> Bool {
         title.contains(".sync-conflict-") || title.contains("conflicted copy")
     }

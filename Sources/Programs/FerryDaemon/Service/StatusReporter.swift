@@ -84,7 +84,7 @@ struct SyncCounts: Sendable {
     var waitingTransfers = 0
     var pausedTransfers = 0
     var failedTransfers = 0
-    /// Why one of the transfers waits to be tried again.
+    /// The reason why a transfer waits to be retried.
     var transfersWaitFor: String?
     var problems: [SyncProblem] = []
     var rootHold: SyncProblem?
@@ -178,7 +178,8 @@ extension DaemonStatus {
     }
 
     mutating func take(refusedLists refused: [Query: String]) {
-        // Of each list its tasks and their history are watched.
+        // Two queries watch each list: one for its tasks and one for their history. Report the list
+        // once.
         for (query, why) in refused.sorted(by: { "\($0.key)" < "\($1.key)" }) where query.collectionID == "tasks" {
             problems.append(
                 Problem(
@@ -198,7 +199,7 @@ extension DaemonStatus {
         )
     }
 
-    /// One line for `systemctl status`.
+    /// The status as one line for `systemctl status`.
     var line: String {
         var parts: [String] = []
         if let reason { parts.append(reason) } else { parts.append("\(Count(taskCount, "task"))") }

@@ -9,7 +9,7 @@ import ObjectStorage
 import SystemIO
 import SystemService
 
-/// The account of this machine and the server that it is on.
+/// The account of this machine, and its server.
 actor Account {
     private let state: StateDirectory
     private let discovery: Discovery
@@ -17,9 +17,11 @@ actor Account {
     private let logger: Logger
     private var server: ServerDescription?
     private var lastToken: String?
-    /// Grows at the beginning and at the end of a change of the password; odd while one is in progress.
+    /// A counter that grows at the start and at the end of a password change, so that it is odd
+    /// while one is in progress.
     private var passwordChanges = 0
-    /// Set while the server has other accounts than those that the session is of; see `findOtherAccounts`.
+    /// The reason why syncing waits while the server has another set of accounts than that of the
+    /// session; see `findOtherAccounts`.
     private(set) var otherAccounts: String?
     private var lastKeys: (accessKey: String, time: ContinuousClock.Instant)?
 
@@ -33,7 +35,8 @@ actor Account {
         server = (bytes ?? nil).flatMap { try? JSON(parsing: $0) }.flatMap(ServerDescription.init(remembered:))
     }
 
-    /// A session that cannot be read must not keep the daemon from saying so.
+    /// Loads the session. If it cannot be read, the daemon still starts, so that it can report the
+    /// problem.
     private static func load(_ state: StateDirectory, _ http: HTTPClient, _ logger: Logger) throws -> AccountSession {
         let file = SessionFile(path: state.session)
         do {
@@ -49,7 +52,7 @@ actor Account {
         }
     }
 
-    /// Who is signed in; nil: nobody.
+    /// The signed-in account; nil if no user is signed in.
     var current: AccountSummary? {
         get async {
             guard let content = await session.current else { return nil }
@@ -61,12 +64,13 @@ actor Account {
         server.flatMap { $0.identity == content.server ? $0.url : nil } ?? content.server
     }
 
-    /// Whether the server of the session is remembered.
+    /// Whether the description of the session's server is stored here.
     var knowsServer: Bool {
         get async { await session.current.map { $0.server == server?.identity } ?? false }
     }
 
-    /// The server of the session: as remembered, or asked for where nothing fits.
+    /// Returns the description of the session's server, from the stored one or, if that does not
+    /// match, from the server.
     func describeServer() async throws -> ServerDescription {
         guard let content = await session.current else { throw Self.nobody }
         if let server, server.identity == content.server { return server }
@@ -75,7 +79,7 @@ actor Account {
         return found
     }
 
-    /// Asks the server again where its parts are. Answers whether anything has moved.
+    /// Requests the server's description again. Returns whether any part has moved.
     func refreshServer() async throws -> Bool {
         guard let old = server, let found = try? await discovery.describe(old.url), found != old, server == old else {
             return false
@@ -94,14 +98,18 @@ actor Account {
 
     // MARK: Signing in and out
 
-    /// Waits for the network. An anonymous sign-in to the server of the present account keeps that account.
+    /// Signs in. Waits for the network. An anonymous sign-in to the server of the current account
+    /// keeps that account.
     ///
-    /// - Parameter owner: the account that the tasks directory belongs to; nil: none.
-    /// - Throws: `ControlError` with `.conflict` where that is another lasting account and the request does not say `merges`.
+    /// - Parameter owner: The account that the tasks directory belongs to; nil if it belongs to
+    ///   none.
+    /// - Throws: `ControlError` with `.conflict` if the owner is another permanent account and the
+    ///   request does not have `merges`.
     func signIn(_ request: SignInRequest, directory: String, of owner: String?) async throws -> AccountSummary {
         let found = try await discovery.describe(request.server)
         let current = await session.current
-        // An anonymous account of this machine goes on in the one that is signed in to.
+        // The tasks of an anonymous account of this machine continue in the account that is signed
+        // in to.
         let isAnonymous = owner != nil && owner == (current.map { $0.email == nil ? $0.userID : nil } ?? lastAnonymous)
         let accept: @Sendable (String?) throws -> Void = { user in
             guard let owner, owner != user, !request.merges, !isAnonymous else { return }
@@ -118,8 +126,8 @@ actor Account {
                 try await session.signIn(server: found.identity, code: code, password: password, accepting: accept)
             } else if let email = request.email, request.create {
                 do { try accept(nil) } catch let conflict {
-                    // That the address has an account already, perhaps the one that the tasks
-                    // belong to, is the clearer answer.
+                    // If an account with this address exists, perhaps the one that the tasks belong
+                    // to, that is the more helpful error.
                     let exists = IdentityError(.emailExists, "The address has an account.")
                     do {
                         try await session.signIn(
@@ -155,7 +163,7 @@ actor Account {
         }
     }
 
-    /// What the account uses and may use; nil where the server does not say.
+    /// Returns what the account uses and may use; nil if the server does not report it.
     func usage() async throws -> AccountUsageSummary? {
         do {
             guard let quota = try await session.quota() else { return nil }
@@ -185,7 +193,7 @@ actor Account {
         (lastToken, lastKeys) = (nil, nil)
     }
 
-    /// The id of another account of the server, by its e-mail address or already an id.
+    /// Returns the id of another account of the server, by its e-mail address or its id.
     func userID(of user: String) async throws -> String {
         guard user.contains("@") else { return user }
         do {
@@ -204,7 +212,7 @@ actor Account {
 
     // MARK: Credentials
 
-    /// A token for the document server.
+    /// Returns a token for the document server.
     func token(isRefused: Bool) async throws -> String? {
         let changes = passwordChanges
         do {
@@ -214,7 +222,7 @@ actor Account {
             otherAccounts = nil
             return token
         } catch let error as IdentityError {
-            // The old session ends a moment before the new one is here.
+            // The old session ends slightly before the new one arrives.
             if error.code.needsLogin, changes != passwordChanges || !changes.isMultiple(of: 2) {
                 throw RemoteError(.transient, "The password is being changed.", cause: error)
             }
@@ -225,17 +233,17 @@ actor Account {
         }
     }
 
-    /// Keys for the object server.
+    /// Returns keys for the object server.
     func storageKeys() async throws -> S3Credentials {
         do {
-            // The store asks once a minute; sooner means that it refused what it was given.
+            // The store asks once a minute. An earlier request means that it refused the keys.
             if let last = lastKeys, .now - last.time < Self.keysInterval / 2 {
                 await session.reject(storageAccessKey: last.accessKey)
             }
             let keys = try await session.storageCredential()
             lastKeys = (keys.accessKey, .now)
-            // The session knows when the keys end, by a clock that nobody sets: the store is to ask
-            // it often, which costs nothing.
+            // The session knows the end of the keys by a monotonic clock. The store should
+            // therefore ask it often, which costs nothing.
             let ask = Self.keysInterval + Self.keysMargin
             return S3Credentials(
                 accessKey: keys.accessKey, secretKey: keys.secretKey, sessionToken: keys.sessionToken,
@@ -249,21 +257,23 @@ actor Account {
         }
     }
 
-    /// The anonymous account that this machine was last signed out of. Nothing leads back to it, so
-    /// its tasks go on in the next.
+    /// The anonymous account that this machine was last signed out of. It cannot be signed in to
+    /// again, so its tasks continue in the next account.
     private var lastAnonymous: String? {
         guard let bytes = try? FileSystem.readIfPresent(state.lastAnonymous, limit: 1024) else { return nil }
         return String(validating: bytes, as: UTF8.self)
     }
 
-    /// Looks whether the accounts of the session are back, where they were missed.
+    /// Checks whether the accounts of the session are back on the server, if they were missing.
     func lookForAccounts() async {
         if otherAccounts != nil { _ = await findOtherAccounts() }
     }
 
-    /// Why the session is kept although the server does not know it: other accounts are there than
-    /// those that it was opened with. Who put an empty directory in the place of the data, or has
-    /// not mounted it yet, will put that back.
+    /// Returns the reason to keep the session although the server does not know it, or nil.
+    ///
+    /// The session is kept if the server has another set of accounts than when the session was
+    /// opened. In that case the server's data was probably replaced by an empty directory or is not
+    /// mounted yet, and will come back.
     private func findOtherAccounts() async -> String? {
         guard let known = server, let found = try? await discovery.describe(known.url),
             found.hasOtherAccounts(than: known)
@@ -279,12 +289,12 @@ actor Account {
     }
 
     private static let keysInterval = Duration.seconds(60)
-    /// So long before their end the store replaces keys.
+    /// The time before their expiration at which the store replaces keys.
     private static let keysMargin = Duration.seconds(300)
 }
 
 extension ControlError {
-    /// What a failed sign-in means for whoever tried it.
+    /// Creates the error that explains a failed sign-in to the user.
     init(signingIn error: IdentityError) {
         switch error.code {
         case .invalidCredentials:

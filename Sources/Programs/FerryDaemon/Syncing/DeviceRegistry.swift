@@ -1,16 +1,17 @@
 import DocumentClient
 import DocumentModel
 
-/// The machines of an account, as `devices/{user}.{replica}` tells, or `devices/{replica}` of
-/// machines that were there before: `userId`, `name`, `version`, `createdTime`, `lastSeenTime`.
-/// They give the replicas that histories name a name that people know.
+/// The machines of an account, in documents `devices/{user}.{replica}`, or `devices/{replica}` for
+/// older machines, with `userId`, `name`, `version`, `createdTime` and `lastSeenTime`.
+///
+/// They map the replica ids in histories to names that users know.
 struct DeviceRegistry: Sendable {
     struct Device: Sendable, Hashable {
-        /// Of its replica.
+        /// The id of its replica.
         let id: String
         let name: String
         let version: String?
-        /// The remote's time.
+        /// The remote's time of the last announcement.
         let lastSeen: Timestamp?
     }
 
@@ -19,7 +20,7 @@ struct DeviceRegistry: Sendable {
     private let name: String
 
     private static let collection = "devices"
-    /// A machine says this often that it is still there.
+    /// The interval at which a machine announces itself.
     private static let interval = Duration.seconds(3600)
 
     init(client: DocumentDatabase, userID: String, name: String) {
@@ -28,23 +29,24 @@ struct DeviceRegistry: Sendable {
         self.name = name
     }
 
-    /// This machine's replica.
+    /// The id of this machine's replica.
     var ownID: String {
         get async throws { try await client.reading { $0.replicaID } }
     }
 
-    /// Keeps all devices' documents fresh here, and says once that this machine is there, if it has not for an hour.
+    /// Keeps the documents of all devices up to date here, and announces this machine unless it did
+    /// so within the last hour.
     func begin() async throws {
         let database = try await client.reading { $0.databaseName }
         try await client.keep([query(in: database)])
         let own = try await ownID
         let known = try await all().first { $0.id == own }
-        // By this machine's clock, but only to be spared a write; nothing is decided by it.
+        // This machine's clock may be wrong, but it only decides whether to skip a write.
         let isRecent = known?.lastSeen.map { abs(Clocks.wallSeconds() - $0.seconds) < 3600 } ?? false
         if known?.name != name || known?.version != DaemonTool.version || !isRecent { try await announce() }
     }
 
-    /// Says so again each hour until cancelled.
+    /// Announces this machine every hour until cancelled.
     func run() async throws {
         while true {
             try await Task.sleep(for: Self.interval)
@@ -58,11 +60,11 @@ struct DeviceRegistry: Sendable {
             func name(_ id: String) throws -> DocumentName {
                 try DocumentName(database: transaction.databaseName, collection: Self.collection, id: id)
             }
-            // Nobody else can make documents with ids that begin with the user's.
+            // Other users cannot create documents with ids that start with this user's id.
             var document = try name("\(userID).\(transaction.replicaID)")
             let former = try name(transaction.replicaID)
             if try transaction.document(former).exists { document = former }
-            // An hour's news that is still to be sent needs no second.
+            // One unsent announcement is enough.
             guard try transaction.pending(document).isEmpty else { return }
             var times = ["lastSeenTime"]
             if try !transaction.document(document).exists { times.append("createdTime") }
@@ -76,7 +78,7 @@ struct DeviceRegistry: Sendable {
         }
     }
 
-    /// In order of names.
+    /// Returns the devices in order of their names.
     func all() async throws -> [Device] {
         let query = query(in: try await client.reading { $0.databaseName })
         let userID = userID
@@ -97,7 +99,7 @@ struct DeviceRegistry: Sendable {
     }
 }
 
-/// What to call the device of a replica.
+/// The names of devices by replica.
 struct DeviceNames: Sendable {
     private let names: [String: String]
     private let own: String

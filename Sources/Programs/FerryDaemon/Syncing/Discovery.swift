@@ -3,7 +3,7 @@ import HTTPClient
 import HTTPMessages
 import JSON
 
-/// Asks a URL what server it is.
+/// A client of the discovery endpoint, which describes the server at a URL.
 struct Discovery: Sendable {
     let http: HTTPClient
 
@@ -12,7 +12,8 @@ struct Discovery: Sendable {
     static let certificateHint =
         "Check the address and the server's certificate; one of your own needs 'tls-ca' in ferryd.yaml."
 
-    /// The URL as Ferry names the server: without a path's slash at its end, scheme and host in lower case.
+    /// Returns the URL in its normal form: without slashes at its end, and with scheme and host in
+    /// lower case.
     static func normalized(_ url: String) throws(ControlError) -> String {
         var text = url
         while text.hasSuffix("/") { text.removeLast() }
@@ -28,6 +29,8 @@ struct Discovery: Sendable {
         return "\(parts[0].lowercased())://\(host.lowercased())\(parts[1].dropFirst(host.count))"
     }
 
+    /// Returns the description of the server at a URL.
+    ///
     /// - Throws: `ControlError`, or `CancellationError`.
     func describe(_ url: String) async throws -> ServerDescription {
         let url = try Self.normalized(url)

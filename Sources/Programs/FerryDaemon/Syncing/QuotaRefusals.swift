@@ -1,9 +1,9 @@
 import DocumentClient
 
-/// The changes that the server refuses because the account uses as much as it may. They are kept,
-/// and sent again once in a while, because nothing tells when there is room.
+/// Changes that the server refuses because the account has reached its quota. They are kept and
+/// retried from time to time, because the server does not report when there is room again.
 extension DocumentDatabase {
-    /// Why each of them was refused, in the server's words.
+    /// Returns the server's reasons for each refusal.
     func refusedForQuota() throws -> [String] {
         try pendingMutations(parkedOnly: true).compactMap { mutation in
             guard let reason = mutation.parkedReason, let range = reason.firstRange(of: RemoteError.quotaPrefix),
@@ -15,7 +15,7 @@ extension DocumentDatabase {
         }
     }
 
-    /// Sends them again.
+    /// Sends the refused changes again, at most `limit` of them.
     func retryRefusedForQuota(limit: Int = .max) throws {
         let refused = try pendingMutations(parkedOnly: true).filter {
             $0.parkedReason?.hasPrefix("\(RemoteError.Code.quota):") == true

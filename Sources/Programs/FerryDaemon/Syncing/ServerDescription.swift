@@ -1,27 +1,28 @@
 import JSON
 
-/// Where a server's parts are, as its `GET /.well-known/ferry` tells and as the state directory remembers it.
+/// The addresses of a server's parts, which its `GET /.well-known/ferry` returns and the state
+/// directory stores.
 struct ServerDescription: Sendable, Hashable {
     /// The URL that the user gave, without a slash at its end.
     var url: String
     var project: String
     var database: String
-    /// `host:port`
+    /// The documents address, as `host:port`.
     var documents: String
     var documentsUseTLS: Bool
     var objects: String
     var bucket: String
     var region: String
-    /// Whether the server keeps the objects and gives keys for them; otherwise they are in another
-    /// store, and the machine has keys of its own.
+    /// Whether the server stores the objects and issues keys for them. Otherwise they are in
+    /// another store, and the machine has keys of its own.
     var keepsObjects: Bool
-    /// The URL of the identity server; it also gives storage keys.
+    /// The URL of the identity server, which also issues storage keys.
     var identity: String
-    /// Names the set of accounts that the server has; a server on an empty directory has another.
-    /// nil where it does not say.
+    /// The identifier of the server's set of accounts; nil if the server does not report it. A
+    /// server with an empty directory has another one.
     var accounts: String?
 
-    /// From a discovery document; nil where it is none.
+    /// Creates a description from a discovery document; nil if the document is not one.
     init?(url: String, discovery json: JSON) {
         guard let project = json["project"]?.stringValue, let database = json["database"]?.stringValue,
             let documents = json["documents"]?["address"]?.stringValue,
@@ -71,13 +72,13 @@ struct ServerDescription: Sendable, Hashable {
         ]
     }
 
-    /// Whether it is known that another server's accounts are where this one's were.
+    /// Whether the server is known to have another set of accounts than before.
     func hasOtherAccounts(than known: ServerDescription) -> Bool {
         guard let accounts, let before = known.accounts else { return false }
         return accounts != before
     }
 
-    /// The same without what does not matter to connections.
+    /// The description without the parts that do not matter for connections.
     var parts: ServerDescription {
         var parts = self
         parts.accounts = nil
@@ -87,8 +88,9 @@ struct ServerDescription: Sendable, Hashable {
     /// The URL of the bucket.
     var objectsPlace: String { "\(objects)/\(bucket)" }
 
-    /// Names the replica of one account. The address is not in it, because a server may get
-    /// another: ids of accounts are random, and whether a server has what this one had is seen by
-    /// its lineage.
+    /// Returns the identity of an account's replica.
+    ///
+    /// The address is not part of it, because a server may move. Ids of accounts are random, and
+    /// the lineage shows whether a server has the same data as before.
     func identity(of userID: String) -> String { "projects/\(project)/databases/\(database) \(userID)" }
 }

@@ -9,9 +9,9 @@ import SystemService
 import TaskFolder
 import TaskSync
 
-/// Runs the stack of the account that is signed in, and starts it again when it fails.
+/// Runs the stack of the signed-in account, and restarts it when it fails.
 actor SyncEngine {
-    /// Why the stack does not run.
+    /// The reason why the stack does not run.
     struct Trouble: Sendable, Hashable {
         var message: String
         var hint: String?
@@ -30,16 +30,17 @@ actor SyncEngine {
     /// What is under way, also while the parts that do it are stuck.
     nonisolated let activity = Activity(now: Environment.system.now)
 
-    /// While it runs, or is about to.
+    /// The stack while it runs, or is about to.
     private(set) var stack: SyncStack?
     private(set) var trouble: Trouble?
-    /// What the user should know until the daemon's end.
+    /// Notices for the user that stay until the daemon ends.
     private(set) var notices: [Problem] = []
     private(set) var isStopping = false
     private var objects: LimitedObjectStore?
     private var limits: (up: Int?, down: Int?)
     private var takesOver = false
-    /// Whether the next stack takes the tasks directory and the remote as they are.
+    /// Whether the next stack accepts the tasks directory and the remote even if they are not those
+    /// remembered.
     private var rebinds: Bool
     private var runner: Task<Void, Never>?
     /// Opens once the runner has opened its stack, or failed to.
@@ -65,12 +66,13 @@ actor SyncEngine {
 
     // MARK: Starting and stopping
 
-    /// Starts the stack of whoever is signed in. Returns once its state is open, or has failed to
-    /// open; the network is not waited for.
+    /// Starts the stack of the signed-in account. Returns once its state is open or could not be
+    /// opened, without waiting for the network.
     ///
-    /// - Parameter takesOver: the tasks directory may bear the mark of another account, which this one then unites with its own.
+    /// - Parameter takesOver: Whether the tasks directory may carry the mark of another account,
+    ///   whose tasks are then merged with those of this one.
     func start(takesOver: Bool = false) async {
-        // A server that has to be asked where its parts are is not waited for.
+        // If the server must first be asked for the addresses of its parts, do not wait for it.
         let opened = AsyncGate(isOpen: await !account.knowsServer)
         guard await account.current != nil else {
             if directoryAccount == Self.aloneID { await startAlone() }
@@ -98,7 +100,7 @@ actor SyncEngine {
         await self.opened.wait(isOpen: true)
     }
 
-    /// Ends the stack in good order.
+    /// Ends the stack in an orderly way.
     func end() async {
         guard let runner else { return }
         runner.cancel()
@@ -108,21 +110,22 @@ actor SyncEngine {
         hub.poke()
     }
 
-    /// Starts again with the tasks directory and the remote as they are now: files are united, nothing is deleted.
+    /// Restarts the stack and accepts the present tasks directory and remote. Files are merged;
+    /// nothing is deleted.
     func rebind() async {
         await end()
         rebinds = true
         await start()
     }
 
-    /// Ends the stack for good.
+    /// Ends the stack, after which none starts again.
     func stop() async {
         isStopping = true
         refresher?.cancel()
         await end()
     }
 
-    /// Runs one stack after another until cancelled.
+    /// Runs stacks one after another until cancelled.
     private func keepRunning(_ opened: AsyncGate) async {
         // 1, 2, 4 … 64 s, so that a fault that stays costs nothing.
         var backoff = Backoff(.seconds(1) ... .seconds(64), spread: 1...1)
@@ -165,13 +168,13 @@ actor SyncEngine {
         let server = userID == Self.aloneID ? .none : try await account.describeServer()
         let replica = state.replica(of: server.identity(of: userID))
         var place = try S3Configuration(endpoint: server.objects, bucket: server.bucket, region: server.region)
-        // Of the stores of others nobody knows whether they know these.
+        // It is unknown whether the stores of others support these.
         if server.keepsObjects { (place.integrity, place.usesArchives) = (.crc32c, true) }
         let store = S3ObjectStore(
             place, credentials: keys(for: server), client: http)
         let limited = LimitedObjectStore(store, up: limits.up, down: limits.down)
         self.objects = limited
-        // A store that knows nothing of documents is cleared by those who do.
+        // A store that knows nothing about documents must be cleaned up by the clients.
         let objects: any ObjectStore =
             server.keepsObjects
             ? limited
@@ -230,7 +233,7 @@ actor SyncEngine {
         return { try keys.credentials(now: Clocks.wallSeconds()) }
     }
 
-    /// Throws what keeps this machine from its objects.
+    /// Throws the reason why this machine cannot access its objects.
     func probeObjects() async throws {
         guard let userID = await account.current?.userID else { return }
         _ = try await objects?.list(prefix: "\(userID)/", after: nil, limit: 1)
@@ -254,7 +257,7 @@ actor SyncEngine {
     /// Whether the tasks directory bears the mark of another account.
     private func isOfAnother(than userID: String) -> Bool { directoryAccount.map { $0 != userID } ?? false }
 
-    /// The account whose mark the tasks directory bears; nil: none.
+    /// The account whose mark the tasks directory carries; nil if it has none.
     nonisolated var directoryAccount: String? {
         guard let root = try? DirectoryTaskFolder(disk: KernelDisk(path: configuration.tasks)).rootState(),
             case .valid(let marker) = root.marker
@@ -262,7 +265,7 @@ actor SyncEngine {
         return marker.account
     }
 
-    /// What made a stack fail.
+    /// Records why a stack failed.
     private func note(_ error: any Error) async {
         logger.error("syncing stopped, trying again", ["error": "\(error)"])
         switch error {
@@ -279,7 +282,8 @@ actor SyncEngine {
         hub.poke()
     }
 
-    /// Rows of the state file were damaged, and are made again from the server and the files.
+    /// Reports that rows of the state file were damaged and are being rebuilt from the server and
+    /// the files.
     private func noteRepair(_ replica: String, _ repairs: Repairs) {
         var message =
             "Some entries of the state file \(replica) were damaged. They are read again from the server and from the files."
@@ -295,7 +299,7 @@ actor SyncEngine {
                 hint: "Check the disk (smartctl) and the memory; this stays until ferryd is started again."))
     }
 
-    /// A damaged state file is kept for whoever wants to look at it; a new one is made from the files and the server.
+    /// Keeps a damaged state file for inspection. A new one is built from the files and the server.
     private func setAside(_ replica: String) throws {
         let place = try state.setAside(replica: replica, time: String(Clocks.wallSeconds()))
         let message =
@@ -310,7 +314,7 @@ actor SyncEngine {
 
     var isPaused: Bool { !gate.isOpen }
 
-    /// Survives a restart.
+    /// Pauses or resumes syncing. The setting survives a restart.
     func setPaused(_ isPaused: Bool) async throws {
         do { try state.setPaused(isPaused) } catch {
             throw ControlError(.internal, "That cannot be kept over a restart: \(error.message)")
@@ -326,27 +330,28 @@ actor SyncEngine {
         objects?.limit(up: up, down: down)
     }
 
-    /// The network changed or the machine woke up.
+    /// Reconnects, because the network changed or the machine woke up.
     func networkChanged() async {
         await stack?.networkChanged()
         refreshServer()
     }
 
-    /// Somebody wants it now: does not wait any longer before it connects again.
+    /// Retries and reconnects at once, because the user asked for a sync.
     func hurry() async {
         guard let stack else { return }
         try? await stack.client.retryRefusedForQuota()
         if case .offline = stack.clientStatus.connection { await stack.networkChanged() }
     }
 
-    /// One turn of everything that works, for the watchdog.
+    /// Waits for a response of every working part, for the watchdog.
     func turn() async {
         guard let stack else { return }
         _ = await stack.client.currentStatus
         _ = await stack.sync.isPaused
     }
 
-    /// Finds out beside the work whether the server's parts have moved; if so the stack starts again with them.
+    /// Checks in the background whether the server's parts have moved, and restarts the stack if
+    /// they have.
     private func refreshServer() {
         guard refresher == nil, !isStopping else { return }
         refresher = Task {
@@ -361,7 +366,7 @@ actor SyncEngine {
 }
 
 extension Error {
-    /// Whether single rows of the state file are damaged, which can be made again.
+    /// Whether single rows of the state file are damaged, which can be rebuilt.
     fileprivate var isRowDamage: Bool {
         switch self {
         case let error as SQLiteError: error.code == .damagedRow

@@ -9,16 +9,16 @@ import SystemService
 import TaskFolder
 import TaskSync
 
-/// Everything that keeps one account's tasks in step: the replica with its client, the bridge to
-/// the files, the object store.
+/// The parts that sync an account's tasks: the replica with its client, the bridge to the files,
+/// and the object store.
 final class SyncStack: Sendable {
     let client: DocumentDatabase
     let sync: TaskSync
     /// The machines of the account.
     let devices: DeviceRegistry
-    /// What the remote's side looks like at the moment.
+    /// The current status of the connection to the remote.
     var clientStatus: ClientStatus { latest.withLock { $0 } }
-    /// Where the feed of changes stood when the stack began to run; nil before.
+    /// The position of the feed of changes when the stack started; nil before.
     var firstSequence: Int64? { first.withLock { $0 } }
     private let first = Mutex<Int64?>(nil)
     private let inStep = Mutex<Int64?>(nil)
@@ -29,7 +29,7 @@ final class SyncStack: Sendable {
     private let activity: Activity
     private let logger: Logger
 
-    /// Opens the state file, which blocks.
+    /// Opens the state file. Blocks.
     init(
         _ server: ServerDescription, userID: String, account: Account, replica: String, repairs: Bool,
         objects: any ObjectStore, configuration: DaemonConfiguration, rootLock: RootLock, activity: Activity,
@@ -68,11 +68,12 @@ final class SyncStack: Sendable {
         devices = DeviceRegistry(client: client, userID: userID, name: configuration.deviceName)
     }
 
-    /// Keeps everything in step until cancelled or until a part fails.
+    /// Syncs until cancelled or until a part fails.
     ///
     /// - Parameters:
-    ///   - gate: closed while the user has paused syncing.
-    ///   - onChange: called after every turn and whenever the remote's side changes; must be quick.
+    ///   - gate: A gate that is closed while the user has paused syncing.
+    ///   - onChange: Called after every turn and whenever the remote's status changes. It must be
+    ///     quick.
     func run(gate: AsyncGate, onChange: @escaping @Sendable () -> Void) async throws {
         let sequence = try await client.reading { $0.latestSequence }
         first.withLock { $0 = sequence }
@@ -99,12 +100,13 @@ final class SyncStack: Sendable {
         }
     }
 
-    /// Transfers are tasks of their own; what they have moved already is found again by the next stack.
+    /// Stops the transfers, which are separate tasks. The next stack resumes from the data that
+    /// they have moved.
     private func stopTransfers(_ observer: Int) async {
         let part = activity.begin("the stop of transfers")
         defer { activity.end(part) }
         await sync.stopObserving(observer)
-        // None that waits may take the place of one that ends.
+        // Pause first, so that a waiting transfer does not start in place of one that ends.
         await sync.setPaused(true)
         for transfer in await sync.allTransfers {
             switch transfer.work {
@@ -115,7 +117,7 @@ final class SyncStack: Sendable {
         }
     }
 
-    /// Nothing is sent or heard while the gate is closed.
+    /// Runs the client while the gate is open. Nothing is sent or received while it is closed.
     private func runClient(_ gate: AsyncGate) async throws {
         // Without a server there is nothing to connect to, until a sign-in replaces the stack.
         while isAlone { try await Task.sleep(for: .seconds(86_400)) }
@@ -132,7 +134,8 @@ final class SyncStack: Sendable {
         }
     }
 
-    /// Milliseconds since 1970 by this machine's clock: when both sides were last known to be the same; nil if never.
+    /// The time at which both sides were last known to be equal, in milliseconds since 1970 by this
+    /// machine's clock; nil if never.
     var lastInStep: Int64? {
         if clientStatus.isInStep { return Clocks.wallMilliseconds() }
         return inStep.withLock { $0 }
@@ -149,14 +152,15 @@ final class SyncStack: Sendable {
                 logger.notice("going on with the remote as it is now", ["because": reason])
                 try await sync.offerAttachments()
                 try await client.adoptRemote()
-            // Once for each time that it is wanted: later ones are to be held again.
+            // A rebind applies once; later mismatches are held again.
             case .online: rebinds = false
             default: break
             }
         }
     }
 
-    /// Tries what a quota keeps back again: one change every few minutes, and all of them once that went through.
+    /// Retries changes that were refused because of a quota: one every minute, and all once that
+    /// one is accepted.
     private func retryRefused() async throws {
         try await client.retryRefusedForQuota(limit: 1)
         while true {
@@ -174,7 +178,7 @@ final class SyncStack: Sendable {
         await client.networkChanged()
     }
 
-    /// After `run` has ended.
+    /// Closes the replica and the connection. Call after `run` has ended.
     func close() async {
         await client.close()
         remote.close()
@@ -182,6 +186,6 @@ final class SyncStack: Sendable {
 }
 
 extension ClientStatus {
-    /// Whether the remote has everything of here, and this replica everything of there.
+    /// Whether the remote has all local changes, and this replica has all remote changes.
     fileprivate var isInStep: Bool { connection == .online && isCurrent && pendingCount == 0 }
 }

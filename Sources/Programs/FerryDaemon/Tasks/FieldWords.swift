@@ -2,14 +2,15 @@ import Control
 import DocumentModel
 import TaskModel
 
-/// Fields of a task's document and their values, as people say them.
+/// The fields of a task's document and their values in words.
 struct FieldWords {
     /// The names of lists, by id.
     let listNames: [String: String]
     /// The names of attachments, by id.
     var attachments: [String: TaskAttachment] = [:]
 
-    /// `due`, `list`, `attachment a.pdf`; a custom field by its own name.
+    /// Returns the name of a field, such as `due`, `list` or `attachment a.pdf`. A custom field
+    /// keeps its own name.
     func label(_ path: FieldPath?) -> String {
         guard let path, let key = path.segments.first else { return "task" }
         switch (key, path.segments.dropFirst().first) {
@@ -22,7 +23,7 @@ struct FieldWords {
         }
     }
 
-    /// A value in words; `none` where there is none.
+    /// Returns a value in words; `none` if there is none.
     func text(_ value: Value?, of path: FieldPath?) -> String {
         guard let path, let key = path.segments.first else { return value == nil ? "deleted" : "there" }
         switch key {

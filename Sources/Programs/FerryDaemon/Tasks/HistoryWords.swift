@@ -4,18 +4,18 @@ import DocumentModel
 import TaskModel
 import TaskSync
 
-/// Says in sentences what merges did.
+/// Describes in sentences what merges did.
 struct HistoryWords: Sendable {
     let devices: DeviceNames
     let listNames: [String: String]
 
-    /// Its attachments' names are those that the task has now.
+    /// Returns the summary of an entry, with the attachment names that the task has now.
     func summary(of entry: Displacement, in sync: TaskSync) async -> ConflictSummary {
         guard entry.field.hasPrefix("attachments.") else { return summary(of: entry) }
         return summary(of: entry, attachments: (try? await sync.detail(entry.task))?.item.attachments ?? [:])
     }
 
-    /// Ids of history entries begin alike; these do not.
+    /// Returns a short handle of a history entry. The ids themselves have common prefixes.
     static func handle(of id: String) -> String { String(SHA256.hash(id).hex.prefix(8)) }
 
     func summary(of entry: Displacement, attachments: [String: TaskAttachment] = [:]) -> ConflictSummary {
@@ -51,7 +51,8 @@ struct HistoryWords: Sendable {
             standing: entry.isDelete ? "there" : fields.text(entry.standing, of: path),
             displaced: entry.isDelete ? "deleted" : fields.text(entry.displaced, of: path),
             replacedTime: entry.replacedTime?.rfc3339, replica: entry.replica, device: here,
-            // The edit that kept a task is of many fields, perhaps; it is known by what it displaced.
+            // The edit that kept a task may cover several fields. It is identified by what it
+            // replaced.
             standingDevice: entry.isDelete ? here : devices.name(entry.standingOrigin.replica),
             standingTime: (entry.isDelete ? entry.replacedTime : entry.standingOrigin.time)?.rfc3339,
             displacedDevice: there,
@@ -61,7 +62,7 @@ struct HistoryWords: Sendable {
 
     func explanation(of origins: TaskOrigins, _ detail: TaskSync.Detail, _ summary: TaskSummary) -> TaskExplanation {
         let words = FieldWords(listNames: listNames, attachments: detail.item.attachments)
-        // How a date was spelled goes with the date.
+        // The spelling of a date is explained together with the date.
         let values = origins.values.filter { path, value in
             path.segments.first != "fields" || value == nil || detail.item.fields[path.segments.last ?? ""] != nil
         }.sorted { Self.rank($0.path) < Self.rank($1.path) }
@@ -85,7 +86,7 @@ struct HistoryWords: Sendable {
         return TaskExplanation(task: summary, fields: fields, remarks: remarks)
     }
 
-    /// Who can bring back an attachment that the server has lost.
+    /// Returns the text about who can restore an attachment that the server has lost.
     func repair(of attachment: AttachmentSummary, _ origins: TaskOrigins) -> String {
         let path = FieldPath(key: "attachments").appending(attachment.id)
         let origin = origins.fields[path.description] ?? origins.created
@@ -94,7 +95,8 @@ struct HistoryWords: Sendable {
             + "machine, or another that has the file, puts it there again when it is running."
     }
 
-    /// The order in which people look at a task; what they made up themselves follows.
+    /// Returns the sort key of a field: the usual order of a task's fields, followed by custom
+    /// fields.
     private static func rank(_ path: FieldPath) -> (Int, String) {
         let order = ["deletedTime", "title", "completed", "priority", "due", "tags", "listId", "notes"]
         return (path.segments.first.flatMap { order.firstIndex(of: $0) } ?? order.count, path.description)
@@ -115,7 +117,7 @@ struct HistoryWords: Sendable {
         }
     }
 
-    /// A text's first line.
+    /// Returns the first line of a text, with the number of lines if there are more.
     private static func brief(_ text: String) -> String {
         let lines = text.split(whereSeparator: \.isNewline)
         guard let first = lines.first else { return text }

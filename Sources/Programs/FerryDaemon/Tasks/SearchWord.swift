@@ -1,4 +1,4 @@
-/// A word to look for in texts, ignoring case.
+/// A word to search for in texts, ignoring case.
 struct SearchWord {
     private let bytes: [UInt8]
 
@@ -6,7 +6,7 @@ struct SearchWord {
 
     var isEmpty: Bool { bytes.isEmpty }
 
-    /// Without a copy of a text that is ASCII, as most are.
+    /// Whether the word occurs in a text. An ASCII text, as most are, is not copied.
     func isIn(_ text: String) -> Bool {
         var text = text
         return text.withUTF8 { utf8 in
@@ -16,7 +16,7 @@ struct SearchWord {
         }
     }
 
-    /// Whether the word stands in a text with neither a letter nor a digit beside it.
+    /// Whether the word occurs in a text with neither a letter nor a digit next to it.
     func isWhole(in text: String) -> Bool {
         let text = Array(text.lowercased().unicodeScalars)
         let word = Array(String(decoding: bytes, as: UTF8.self).unicodeScalars)

@@ -3,7 +3,9 @@ import TaskModel
 import TaskSync
 
 extension TaskEdit {
-    /// - Throws: `ControlError` for a due date or a title that cannot be.
+    /// Creates an edit from a change of the control protocol.
+    ///
+    /// - Throws: `ControlError` for an invalid due date or title.
     init(_ change: TaskChange) throws(ControlError) {
         self.init()
         if let title = change.title {
@@ -29,7 +31,7 @@ extension TaskEdit {
         importKey = change.importKey
     }
 
-    /// Leaves out the texts of fields that the head has already, in the form in which it has them.
+    /// Removes the texts of fields that the head already has in the same form.
     mutating func dropTextsOfHead() {
         guard let head, let file = try? TaskFile(parsing: Array(head.utf8), named: "") else { return }
         for (key, value) in file.item.fields where texts[key] == ValueText.text(of: value) { texts[key] = nil }

@@ -3,12 +3,12 @@ import TaskSync
 
 /// The lists with their counts.
 enum TaskLists {
-    /// How the default list, which has no name of its own, is called.
+    /// The displayed name of the default list, which has no name of its own.
     static let inbox = "Inbox"
 
-    /// The default list first, then by name.
+    /// Returns the lists: the default list first, then by name.
     ///
-    /// - Parameter user: whose machine this is.
+    /// - Parameter user: The user of this machine.
     static func summaries(of catalog: TaskCatalog, for user: String?) -> [ListSummary] {
         var summaries: [String: ListSummary] = [
             "": ListSummary(id: "", name: inbox, openCount: 0, taskCount: 0)

@@ -2,11 +2,11 @@ import CivilTime
 import TaskModel
 import TaskSync
 
-/// The order of lists: what is due first comes first, then what is more important, then by title;
-/// what is done comes last.
+/// The display order of tasks: open tasks before completed ones, then by due day, by priority, and
+/// by title.
 struct TaskOrder: Comparable {
     private let isCompleted: Bool
-    /// Days since 1970; what has no date comes after everything that has.
+    /// The due day in days since 1970. Tasks without a due day come after all others.
     private let day: Int
     private let priority: Int64
     private let title: String

@@ -4,7 +4,7 @@ import SystemIO
 import TaskModel
 import TaskSync
 
-/// A filter made ready for thousands of tasks.
+/// A filter that was prepared for testing thousands of tasks.
 struct TaskQuery {
     private enum DueTest {
         case any
@@ -15,14 +15,16 @@ struct TaskQuery {
     }
 
     private let words: [SearchWord]
-    /// The ids of the lists asked for; an absent id is the default list.
+    /// The ids of the requested lists; nil in the set is the default list.
     private let lists: Set<String?>?
     private let tags: [String]
     private let isCompleted: Bool?
     private let due: DueTest
     private let listNames: [String: String]
 
-    /// - Throws: `ControlError` for a list that is not there and a due word that means nothing.
+    /// Prepares a filter.
+    ///
+    /// - Throws: `ControlError` for a list that does not exist, or an unknown due word.
     init(_ filter: TaskFilter, listNames: [String: String]) throws(ControlError) {
         self.listNames = listNames
         words = filter.words.map(SearchWord.init).filter { !$0.isEmpty }
@@ -59,7 +61,7 @@ struct TaskQuery {
 
     func matches(_ task: TaskCatalog.Entry) -> Bool {
         if let isCompleted, task.isCompleted != isCompleted { return false }
-        // A list that is not known is shown as the default list.
+        // A task in an unknown list is shown in the default list.
         if let lists, !lists.contains(task.list.flatMap { listNames[$0] == nil ? nil : $0 }) { return false }
         guard matchesDue(task) else { return false }
         if !tags.isEmpty {

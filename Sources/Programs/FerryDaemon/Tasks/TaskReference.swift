@@ -2,26 +2,29 @@ import Control
 import TaskModel
 import TaskSync
 
-/// What somebody typed to mean a task: the beginning of its id, its file, or words of its title.
+/// A text that a user typed to denote a task: the prefix of its id, its file, or words of its
+/// title.
 struct TaskReference {
     enum Finding: Equatable {
         case task(String)
-        /// In the order of lists, not all of them if there are many.
+        /// Several tasks match. They are in display order, and not all are included if there are
+        /// many.
         case candidates([String])
         case nothing
     }
 
-    /// As many as somebody wants to choose among.
+    /// The maximum number of candidates to choose among.
     static let candidateLimit = 20
     private static let shortestPrefix = 2
-    /// An id's beginning of this length is hardly ever a word by accident.
+    /// The length from which a text that is the prefix of an id is unlikely to be a word by
+    /// accident.
     private static let clearPrefix = 6
 
     private let text: String
 
     init(_ text: String) { self.text = text }
 
-    /// Looks among `tasks`, those that can be meant.
+    /// Searches the given tasks.
     func find(in tasks: some Sequence<TaskCatalog.Entry>) -> Finding {
         let words = text.lowercased().split(whereSeparator: \.isWhitespace).map(String.init)
         guard !words.isEmpty else { return .nothing }
@@ -41,7 +44,7 @@ struct TaskReference {
             if task.title.lowercased() == wholeTitle { exact.append(task) }
         }
         if exact.count == 1 { return .task(exact[0].id) }
-        // A whole word of a title beats a part of one.
+        // A whole word of a title takes precedence over a part of one.
         if byTitle.count > 1 {
             let whole = byTitle.filter { task in searched.allSatisfy { $0.isWhole(in: task.title) } }
             if !whole.isEmpty { byTitle = whole }
@@ -54,7 +57,8 @@ struct TaskReference {
         return .candidates(sorted.prefix(Self.candidateLimit).map(\.entry.id))
     }
 
-    /// The path below the tasks directory, if it is one. Absolute paths begin with one of `directories`.
+    /// Returns the path below the tasks directory, if the text is such a path. Absolute paths start
+    /// with one of `directories`.
     func path(in directories: [String]) -> String? {
         guard text.hasPrefix("/") else { return text.hasPrefix("./") ? String(text.dropFirst(2)) : text }
         guard let directory = directories.first(where: { text.hasPrefix($0 + "/") }) else { return nil }

@@ -1,7 +1,7 @@
 import DocumentModel
 import TaskModel
 
-/// A document's value for people to read.
+/// The text of a document's value for users.
 enum ValueText {
     static func text(of value: Value) -> String {
         switch value {
@@ -19,7 +19,7 @@ enum ValueText {
     }
 
     private static func text(of members: [String: Value]) -> String {
-        // A custom field that keeps the source it was written as.
+        // A custom field that keeps its YAML source.
         if members.count == 1, let source = members["$yaml"]?.stringValue { return source }
         let parts = members.sorted { $0.key < $1.key }.map { "\($0.key): \(text(of: $0.value))" }
         return "{\(parts.joined(separator: ", "))}"

@@ -3,9 +3,10 @@ import Glibc
 import IdentityServer
 import SystemIO
 
-/// What administrators do to a server's data from beside the server, which may be running.
+/// The operations of administrators on a server's data, while the server runs or not.
 enum Administration {
-    /// Opens the accounts of the server whose data the arguments name, and has a running server learn of changes.
+    /// Opens the accounts of the server whose data the arguments name, and makes a running server
+    /// reload them after changes.
     static func run(
         _ arguments: ParsedArguments, changes: Bool = true, _ body: (IdentityService) async throws -> Void
     ) async throws -> ExitStatus {
@@ -19,13 +20,13 @@ enum Administration {
             throw error
         }
         await identity.close()
-        // SIGHUP: it reads accounts and keys again.
+        // On SIGHUP the server reads its accounts and keys again.
         if changes, let server = DataDirectory.server(of: path) { kill(server, SIGHUP) }
         return .success
     }
 
-    /// The directory that the arguments name. Root acts as the user whom it belongs to, so that the
-    /// server can go on using what is written there.
+    /// Returns the data directory that the arguments name. Root switches to the directory's owner,
+    /// so that the server can use the files that are written there.
     static func dataDirectory(_ arguments: ParsedArguments, create: Bool = false) throws -> String {
         let path = try ConfigurationReader(arguments).administeredDirectory()
         umask(0o077)
@@ -38,7 +39,7 @@ enum Administration {
                 throw ServerError(.failed, "\(path) belongs to user \(status.st_uid); run the command as that user.")
             }
         }
-        // As that user: what root makes, the server could not write.
+        // This runs as that user, because the server could not write to a directory of root's.
         try FileSystem.makeDirectories("\(path)/accounts", mode: 0o700)
         return path
     }

@@ -25,7 +25,7 @@ extension Command {
             return .success
         })
 
-    /// Tells what is damaged in a copy that is complete otherwise, and fails if anything is.
+    /// Reports the damaged parts of a copy that is otherwise complete, and throws if there are any.
     private static func report(_ problems: [DataProblem], in target: String) throws {
         for problem in problems { Console().note("\(problem)") }
         guard problems.isEmpty else {

@@ -48,7 +48,7 @@ extension Command {
             return .success
         })
 
-    /// Names the documents that were left out, and fails if there are any.
+    /// Names the documents that were left out, and throws if there are any.
     private static func report(damaged: [String]) throws {
         for path in damaged { Console().note("\(path) is damaged and was left out") }
         guard damaged.isEmpty else {

@@ -36,7 +36,7 @@ extension Option {
 }
 
 extension ParsedArguments {
-    /// When a code expires, in seconds since 1970.
+    /// Returns the expiration of a code in seconds since 1970.
     func expiry(default text: String, path: [String]) throws -> Int64 {
         let text = value("expires") ?? text
         guard let seconds = Amount.seconds(text) else {

@@ -70,8 +70,8 @@ private func tell(_ report: CollectionReport, changes: Bool, _ console: Console)
     return report.problems.isEmpty ? .success : .failure
 }
 
-/// Space within segments is given back by the store: the one of a running server, or else here.
-/// Answers what is damaged in its way.
+/// Reclaims space within segments: by the running server, or here if none runs. Returns the damaged
+/// objects that could not be moved.
 private func giveBack(_ path: String) async throws -> [String] {
     guard FileSystem.exists("\(path)/\(DataLayout.index)") else { return [] }
     if let server = DataDirectory.server(of: path) {

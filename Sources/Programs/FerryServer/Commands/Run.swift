@@ -18,7 +18,7 @@ extension Command {
         })
 }
 
-/// One life of the server, from its configuration to its end.
+/// One run of the server, from its configuration to its end.
 private struct ServerRun {
     private let arguments: ParsedArguments
     private let configuration: ServerConfiguration
@@ -36,7 +36,8 @@ private struct ServerRun {
     }
 
     func run() async throws {
-        // What a request needs is needed again by the next one; without these its pages go back and come again.
+        // Keep freed memory for the next request; otherwise its pages are returned and requested
+        // again.
         ProcessMemory.limitArenas(to: Int32(clamping: 2 * sysconf(Int32(_SC_NPROCESSORS_ONLN))))
         ProcessMemory.mapAllocations(from: 2 << 20)
         ProcessMemory.keepFree(upTo: 8 << 20)
@@ -62,7 +63,7 @@ private struct ServerRun {
             logger: logger, supervisor: supervisor,
             onStuck: { _ in _exit(1) },
             onReload: {
-                // `ferry-server objects gc` asks for it; a reload is not to wait for it.
+                // `ferry-server objects gc` requests this. The reload does not wait for it.
                 request.yield()
                 try await reload(server)
             })
@@ -86,7 +87,7 @@ private struct ServerRun {
         logger.notice("stopped")
     }
 
-    /// Applies what can change while the server runs, and says what cannot.
+    /// Applies the settings that can change while the server runs, and logs those that cannot.
     private func reload(_ server: Server) async throws {
         try await server.reload()
         var new = try ConfigurationReader(arguments).configuration()
@@ -107,7 +108,7 @@ private struct ServerRun {
     }
 }
 
-/// The least level that is logged, which a reload may change.
+/// The lowest level that is logged, which a reload may change.
 private final class LevelSetting: Sendable {
     private let level: Atomic<Int>
 

@@ -6,10 +6,10 @@ import SystemIO
 import SystemService
 import YAML
 
-/// Reads the configuration from the command line and a YAML file. Every setting has one name in
-/// both; the command line wins.
+/// Reads the configuration from the command line and a YAML file. Every setting has the same name
+/// in both; the command line takes precedence.
 struct ConfigurationReader {
-    /// From flags; absent ones are not in it.
+    /// The flags that were given.
     private let flags: ParsedArguments
     private let file: YAMLConfiguration?
     private let path: String?
@@ -59,7 +59,7 @@ struct ConfigurationReader {
         Option("quota-requests", value: "COUNT", summary: "requests an account may make a second (default 5000)"),
     ]
 
-    /// The keys of the file: the options without those of one start.
+    /// The keys of the file: all options except those that apply to a single start.
     private static let keys = options.map(\.name).filter { $0 != "config" && $0 != "accept-clock" }
 
     /// The configuration file of the system's server, which `ferry-server setup` writes.
@@ -88,10 +88,12 @@ struct ConfigurationReader {
         }
     }
 
+    /// Returns the whole configuration.
+    ///
     /// - Throws: `ServerError` with `.configuration`.
     func configuration() throws -> ServerConfiguration { try configuration(in: try dataDirectory()) }
 
-    /// What a command needs that opens a server's data in its place.
+    /// Returns the configuration for a command that opens a server's data itself.
     func configuration(administering path: String) throws -> ServerConfiguration {
         var configuration = ServerConfiguration(data: path)
         configuration.project = try project() ?? configuration.project
@@ -161,10 +163,12 @@ struct ConfigurationReader {
         return configuration
     }
 
-    /// As `dataDirectory`, but for root, whose own home has no server's data, that of the unit in `systemd/`.
+    /// Returns the data directory for an administration command: for root, the one of the unit in
+    /// `systemd/`, because root's home has no server's data; otherwise `dataDirectory`.
     func administeredDirectory() throws -> String {
         let unit = "/var/lib/ferry-server"
-        // The user who runs the command; it may have gone on as the server's already.
+        // The user who runs the command; the process may already have switched to the server's
+        // user.
         if getuid() == 0, try value("data") == nil, ProcessEnvironment["STATE_DIRECTORY"] == nil,
             FileSystem.exists(unit)
         {
@@ -173,7 +177,7 @@ struct ConfigurationReader {
         return try dataDirectory()
     }
 
-    /// `--data`, else systemd's STATE_DIRECTORY, else a directory in the user's home.
+    /// Returns `--data`, or systemd's STATE_DIRECTORY, or a directory in the user's home.
     func dataDirectory() throws -> String {
         if let path = try value("data") {
             guard !path.isEmpty else { throw invalid("data", "names a directory") }
@@ -188,7 +192,7 @@ struct ConfigurationReader {
         return "\(home)/.local/share/ferry-server"
     }
 
-    /// What an account may use where nothing is set for it.
+    /// Returns the quota of accounts for which no other is set.
     func quota() throws -> AccountQuota {
         var quota = AccountQuota()
         if let text = try value("quota-objects") {
@@ -253,7 +257,7 @@ struct ConfigurationReader {
             return nil
         }
         guard let bucket = ForeignBucket(text, region: try value("objects-region") ?? ServerEndpoints.region) else {
-            // Not as it was given, as somebody may have put keys into it.
+            // The message does not repeat the value, because it may contain keys.
             throw invalid("objects", "takes the URL of a bucket, without keys, as https://s3.example.org/tasks")
         }
         return bucket
@@ -268,7 +272,8 @@ struct ConfigurationReader {
         return address
     }
 
-    /// Project ids as Google has them, loosely: they stand in resource names and URLs.
+    /// Returns the project id, checked loosely against Google's rules, because it occurs in
+    /// resource names and URLs.
     private func project() throws -> String? {
         guard let text = try value("project") else { return nil }
         guard (1...100).contains(text.utf8.count),

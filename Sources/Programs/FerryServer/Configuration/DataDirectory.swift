@@ -1,10 +1,10 @@
 import Glibc
 import SystemIO
 
-/// The directory with all that a server keeps, of mode 0700 and for one server at a time.
+/// The directory with all data of a server, of mode 0700 and for one server at a time.
 ///
-/// `documents/` the databases, `objects/` the buckets, `accounts/` the users, their sessions and
-/// the keys that sign their tokens, `lock` the id of the process that serves from it.
+/// `documents/` holds the databases, `objects/` the buckets, `accounts/` the users, their sessions
+/// and the keys that sign their tokens, and `lock` the id of the server's process.
 final class DataDirectory: Sendable {
     let path: String
     private let lock: FileLock
@@ -13,12 +13,13 @@ final class DataDirectory: Sendable {
     var objects: String { "\(path)/objects" }
     var accounts: String { "\(path)/accounts" }
 
-    /// Makes the directory if it is absent, and locks it for as long as the value lives.
-    /// - Throws: `ServerError` with `.inUse` where a server runs on it.
+    /// Creates the directory if it is absent, and locks it for as long as the value exists.
+    ///
+    /// - Throws: `ServerError` with `.inUse` if a server uses it.
     init(path: String) throws {
         self.path = path
         try FileSystem.makeDirectories(path, mode: 0o700)
-        // One that was there may be open to others.
+        // An existing directory may be accessible to others.
         guard chmod(path, 0o700) == 0 else {
             throw ServerError(
                 .configuration, "\(path) belongs to another user. Run the server as that one, or choose another --data."

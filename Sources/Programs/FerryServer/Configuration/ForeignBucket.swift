@@ -1,14 +1,15 @@
 import ObjectStorage
 
-/// A bucket of another S3 store, where attachments are kept instead of on this server. Machines
-/// reach it with keys of their own.
+/// A bucket of another S3 store that holds the attachments instead of this server. Machines access
+/// it with keys of their own.
 struct ForeignBucket: Sendable, Hashable, CustomStringConvertible {
-    /// Scheme, host, and port if it is not the scheme's own.
+    /// The scheme, the host, and the port unless it is the scheme's default.
     let url: String
     let bucket: String
     let region: String
 
-    /// nil for anything but `http` or `https` with a host and a bucket, as `https://s3.example.org/tasks`.
+    /// Parses a URL such as `https://s3.example.org/tasks`; returns nil unless it is `http` or
+    /// `https` with a host and a bucket.
     init?(_ text: String, region: String) {
         var text = text[...]
         while text.hasSuffix("/") { text.removeLast() }

@@ -3,41 +3,43 @@ import IdentityServer
 import SystemIO
 import SystemService
 
-/// How a server runs.
+/// The settings of a server.
 struct ServerConfiguration: Sendable, Hashable {
-    /// PEM files of the certificate chain and its private key.
+    /// The PEM files of a certificate chain and its private key.
     struct TLS: Sendable, Hashable {
         var certificate: String
         var key: String
     }
 
-    /// Holds everything the server keeps.
+    /// The directory with all data of the server.
     var data: String
     var documents = ListenAddress(host: "127.0.0.1", port: 7440)
     var http = ListenAddress(host: "127.0.0.1", port: 7441)
     var tls: TLS?
-    /// Where clients reach the server, if not at the addresses that it listens on: of a proxy before it.
+    /// The addresses of a proxy through which clients reach the server; nil if they use the
+    /// listening addresses.
     var published: PublishedAddresses?
-    /// Proxies whose word on a client's address is taken.
+    /// The proxies whose header fields name a client's address.
     var trustedProxies = TrustedProxies()
-    /// Behaves as Google's emulator does for clients with FIRESTORE_EMULATOR_HOST: `Bearer owner`
-    /// is an administrator, ID tokens need no signature, databases appear on first use. On loopback
-    /// only.
+    /// Whether to behave like Google's emulator for clients with FIRESTORE_EMULATOR_HOST: `Bearer
+    /// owner` is an administrator, ID tokens need no signature, and databases are created at first
+    /// use. On loopback only.
     var isEmulator = false
     /// Whether other machines may be served without TLS.
     var allowsPlaintext = false
     /// The audience of ID tokens and the project of the database.
     var project = "ferry"
-    /// Where attachments are kept, if not here.
+    /// The bucket of another store for attachments; nil if the server holds them.
     var objects: ForeignBucket?
-    /// A file with keys for that bucket; nil: nothing is removed from it.
+    /// A file with keys for that bucket; nil if nothing is to be removed from it.
     var objectsKeys: String?
-    /// How long what no document needs stays put aside before it is removed; see `CollectionTerms`.
+    /// The number of days for which an unused object stays marked for deletion before it is
+    /// removed; see `CollectionTerms`.
     var objectsGraceDays = 30
     static let objectsGraceRange = 2...3650
-    /// Who may make an account; nil: see `signUp`.
+    /// The configured rule for who may create an account; nil for the default of `signUp`.
     var signUpSetting: SignUpPolicy?
-    /// What an account may use unless `ferry-server user quota` says something else.
+    /// The quota of accounts, unless `ferry-server user quota` sets another.
     var quota = AccountQuota()
     /// A file of security rules for documents; nil for the built-in rules.
     var rules: String?
@@ -45,7 +47,8 @@ struct ServerConfiguration: Sendable, Hashable {
     var acceptsClock = false
     var logLevel = LogLevel.info
 
-    /// Who may make an account: by invitation where others than this machine's users can reach the server.
+    /// The rule for who may create an account. By default an invitation is needed if users of other
+    /// machines can reach the server.
     var signUp: SignUpPolicy { signUpSetting ?? (isEmulator || !isReachableFromElsewhere ? .open : .invite) }
 
     /// The names of the settings that differ from those of another configuration.
@@ -68,11 +71,13 @@ struct ServerConfiguration: Sendable, Hashable {
         [http, documents].contains { !$0.isLoopback } || isBehindProxy
     }
 
-    /// Whether a proxy serves it to others, so that requests from this machine are not its users' own.
+    /// Whether a proxy makes the server reachable for others, so that requests from this machine
+    /// may come from its clients.
     var isBehindProxy: Bool { published.map { !$0.web.address.isLoopback } ?? false }
 }
 
-/// Where clients reach the two ports of a server that stands behind a proxy; both may be one address.
+/// The addresses at which clients reach the two ports of a server behind a proxy. Both may be the
+/// same.
 struct PublishedAddresses: Sendable, Hashable {
     let web: WebAddress
     let documents: WebAddress

@@ -9,7 +9,9 @@ struct Certificate: Sendable, Equatable {
     private let chain: String
     private let key: String
 
-    /// - Throws: `ServerError` with `.configuration` for files that cannot be read or are no PEM.
+    /// Reads the files.
+    ///
+    /// - Throws: `ServerError` with `.configuration` for files that cannot be read or are not PEM.
     init(_ files: ServerConfiguration.TLS) throws {
         chain = try Self.read(files.certificate, what: "certificate")
         key = try Self.read(files.key, what: "private key")

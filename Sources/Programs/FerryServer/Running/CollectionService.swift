@@ -3,24 +3,27 @@ import Synchronization
 import SystemIO
 import SystemService
 
-/// Takes away, once a day, what of the attachments no document needs any more.
+/// A service that removes the objects of attachments that no document needs, once a day.
 struct CollectionService: Service {
     typealias Collection = @Sendable () async throws -> CollectionReport
 
-    /// Of one place each; when the service stops they are cancelled.
+    /// The collections, one for each place. They are cancelled when the service stops.
     let collections: [Collection]
     let logger: Logger
-    /// Called after each round, and when somebody asks for it; answers what is in its way.
+    /// Reclaims space after each round and at each request; returns the damaged objects that could
+    /// not be moved.
     var reclaimSpace: @Sendable () async throws -> [String] = { [] }
-    /// Removes what deleted accounts have left; called at the start and at each request.
+    /// Removes the data of deleted accounts. Called at the start and at each request.
     var removeDeletedAccounts: @Sendable () async throws -> Void = {}
-    /// One for each time that somebody asks, as `ferry-server objects gc` does.
+    /// A stream that yields for each request, such as those of `ferry-server objects gc`.
     var requests = AsyncStream<Void> { $0.finish() }
-    /// From the start to the first time: whoever restarts the server wants it up, not busy.
+    /// The time from the start to the first round, so that a restarted server is available rather
+    /// than busy.
     var delay = Duration.seconds(3600)
     var interval = Duration.seconds(24 * 3600)
 
-    /// Of what a server keeps itself, and of what it keeps elsewhere if it has the keys.
+    /// Creates the collections of the server's own objects, and of those in another store if the
+    /// server has its keys.
     init(_ configuration: ServerConfiguration, logger: Logger) throws {
         let layout = DataLayout(path: configuration.data)
         var collections: [Collection] = []
@@ -95,7 +98,8 @@ struct CollectionService: Service {
         let isSet = Atomic(false)
     }
 
-    /// Runs, on a thread of its own, what blocks and asks now and then whether its task was cancelled.
+    /// Runs blocking work on a thread of its own. The work checks from time to time whether its
+    /// task was cancelled.
     static func aside<Result: Sendable>(
         _ work: @escaping @Sendable (_ isCancelled: @escaping @Sendable () -> Bool) throws -> Result
     ) async throws -> Result {

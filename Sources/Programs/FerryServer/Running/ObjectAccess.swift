@@ -3,7 +3,7 @@ import HTTPMessages
 import IdentityServer
 import S3Server
 
-/// The access keys of accounts, administrators and machines.
+/// The source of the access keys of accounts, administrators and machines.
 struct IdentityCredentials: S3CredentialSource {
     let storage: StorageCredentials
 
@@ -14,8 +14,8 @@ struct IdentityCredentials: S3CredentialSource {
     }
 }
 
-/// Lets users read the attachments of tasks in the lists that they share, and keeps bucket names
-/// free of the server's other paths.
+/// A policy that lets users read the attachments of tasks in lists that they share, and refuses
+/// bucket names that are paths of the server.
 struct SharingPolicy: ObjectAccessPolicy {
     let objects: SharedObjects
 

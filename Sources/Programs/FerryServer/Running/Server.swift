@@ -15,7 +15,7 @@ import SQLite
 import SystemIO
 import SystemService
 
-/// A server that is up: its data open, its two ports bound.
+/// A running server, with its data open and its two ports bound.
 struct Server: Sendable {
     let endpoints: ServerEndpoints
     private let directory: DataDirectory
@@ -28,9 +28,10 @@ struct Server: Sendable {
     /// The certificate in use; nil without TLS.
     let certificate: Certificate?
 
-    /// Opens the data, making what is absent, and binds the ports. When it throws nothing is left running.
+    /// Opens the data, creating what is absent, and binds the ports. If it throws, nothing is left
+    /// running.
     ///
-    /// - Throws: `ServerError`, also for a directory or port that is in use.
+    /// - Throws: `ServerError`, for example for a directory or port that is in use.
     static func start(_ configuration: ServerConfiguration, logger: Logger) async throws -> Server {
         let certificate = try configuration.tls.map { try Certificate($0) }
         let rules = try configuration.rules.map { try RulesFile($0) }
@@ -69,7 +70,7 @@ struct Server: Sendable {
         }
     }
 
-    /// Ends the streams, then lets the calls under way end.
+    /// Ends the streams, and then lets the calls in progress end.
     func stopDocuments() async {
         closing.set(isOpen: true)
         await documents.shutdown(within: .seconds(2))
@@ -77,7 +78,7 @@ struct Server: Sendable {
 
     func stopWeb() async { await web.stop(within: .seconds(2)) }
 
-    /// Closes the data; the last step.
+    /// Closes the data. Call last.
     func close() async {
         await identity.close()
         await stores.close()
@@ -89,16 +90,17 @@ struct Server: Sendable {
         try rules?.reload()
     }
 
-    /// Removes what accounts that were deleted have left.
+    /// Removes the data of deleted accounts.
     func removeDeletedAccounts() async throws { try await AccountRemoval(stores: stores, identity: identity).run() }
 
-    /// Gives back what a collection of objects has removed; answers what is damaged in its way.
+    /// Reclaims the space of objects that a collection has removed; returns the damaged objects
+    /// that could not be moved.
     func reclaimSpace() async throws -> [String] { try await stores.buckets.reclaimSpace() }
 
-    /// Throws when the stores do not answer.
+    /// Throws if the stores do not respond.
     func probe() async throws { try await stores.probe() }
 
-    /// Moves what idle write-ahead logs hold into their databases.
+    /// Moves the contents of idle write-ahead logs into their databases.
     func moveIdleLogs(_ checkpoint: IdleCheckpoint) async throws -> IdleCheckpoint {
         let layout = DataLayout(path: directory.path)
         return try await CollectionService.aside { _ in
@@ -114,9 +116,10 @@ struct Server: Sendable {
         _ configuration: ServerConfiguration, _ certificate: Certificate?, _ site: Site, _ logger: Logger
     ) -> HTTPServer {
         var limits = HTTPServer.Limits()
-        // One PUT, as on S3; larger objects come in parts.
+        // The limit of one PUT on S3; larger objects are uploaded in parts.
         limits.body = 5 << 30
-        // Half of it takes the bytes of a put at each read; but all of it is cleared for each request.
+        // Half of this memory receives the bytes of a put at each read. More would cost time,
+        // because all of it is cleared for each request.
         limits.connectionMemory = 128 << 10
         return HTTPServer(
             .tcp(host: configuration.http.host, port: configuration.http.port), tls: certificate?.http, limits: limits,
@@ -186,7 +189,7 @@ struct Server: Sendable {
 }
 
 extension ServerError {
-    /// What keeps a server from starting, by whose fault it is.
+    /// Creates the error for a failed start, with a code that tells who can fix it.
     init(starting error: any Error) {
         switch error {
         case let error as ServerError: self = error

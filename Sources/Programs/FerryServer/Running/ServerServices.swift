@@ -2,16 +2,16 @@ import SQLite
 import SystemIO
 import SystemService
 
-/// Holds the data open until the ports are closed; the first to start and the last to stop.
+/// A service that keeps the data open until the ports are closed. It starts first and stops last.
 struct DataService: Service {
     let server: Server
     let supervisor: Supervisor
     let logger: Logger
 
-    /// Between two looks at the data where nobody watches.
+    /// The time between two checks of the data without a watchdog.
     private static let interval = Duration.seconds(30)
 
-    /// Feeds the watchdog for as long as the stores answer.
+    /// Notifies the watchdog as long as the stores respond.
     func run() async throws {
         let interval = supervisor.watchdogInterval.map { min($0 / 4, Self.interval) } ?? Self.interval
         let beating = Task {
@@ -36,7 +36,7 @@ struct DataService: Service {
     }
 }
 
-/// The HTTP port.
+/// The service of the HTTP port.
 struct WebService: Service {
     let server: Server
 
@@ -46,7 +46,7 @@ struct WebService: Service {
     }
 }
 
-/// The documents port; the first to stop, since its streams go on until then.
+/// The service of the documents port. It stops first, because its streams have no end of their own.
 struct DocumentService: Service {
     let server: Server
 

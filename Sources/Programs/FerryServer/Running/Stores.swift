@@ -12,20 +12,22 @@ struct Stores: Sendable {
     let catalog: DatabaseCatalog
     let buckets: DirectoryBucketStore
 
-    /// What is indexed of tasks, and what the documents below them take over.
+    /// The fields of tasks that are indexed, and those that documents below them inherit.
     private static var mainConfiguration: SQLiteDocumentStore.Configuration {
         var configuration = SQLiteDocumentStore.Configuration()
-        // Texts that nobody searches for as a whole, and maps whose keys are ids: of an attachment some twelve entries.
+        // Texts that are not searched for as a whole, and maps whose keys are ids. An attachment
+        // alone would take about twelve index entries.
         configuration.indexExemptions = Set(
             ["notes", "layout", "attachments", "origins", "signatures"].map {
                 IndexExemption(collectionID: "tasks", field: $0)
             })
-        // The history below a task is in the task's list, by which collection groups are searched.
+        // The history below a task belongs to the task's list, by which collection groups are
+        // queried.
         configuration.inheritedFields = ["listId"]
         return configuration
     }
 
-    /// Opens both, and makes the users' bucket where it is absent.
+    /// Opens both, and creates the users' bucket if it is absent.
     init(
         _ directory: DataDirectory, _ configuration: ServerConfiguration, _ logger: Logger
     ) async throws {
@@ -52,14 +54,14 @@ struct Stores: Sendable {
         }
     }
 
-    /// Reads from both; throws, or does not return, when they cannot do their work.
+    /// Reads from both. Throws, or does not return, if they do not work.
     func probe() async throws {
         let main = try await catalog.store(catalog.main)
         _ = try await main.get([try DocumentName(database: catalog.main, path: "health/check")], at: .strong)
         _ = try await buckets.index.read { try $0.hasBucket(ServerEndpoints.bucket) }
     }
 
-    /// What an account uses.
+    /// Returns an account's usage.
     func usage(of user: String) async throws -> AccountUsage {
         let documents = try await catalog.store(catalog.main).documentCount(of: user)
         return AccountUsage(
@@ -86,7 +88,7 @@ extension ClockNews {
 }
 
 extension Stores {
-    /// Returns the bytes of a manifest among the users' objects; nil where there is none.
+    /// Returns the bytes of a manifest among the users' objects; nil if there is none.
     func manifest(at key: String) async throws -> [UInt8]? {
         let buckets = buckets
         return try await buckets.run {

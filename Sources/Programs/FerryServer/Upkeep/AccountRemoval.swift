@@ -8,14 +8,15 @@ import IdentityServer
 import Synchronization
 import SystemService
 
-/// Removes the documents and objects of deleted accounts. Interrupted, it goes on with the next run.
+/// Removes the documents and objects of deleted accounts. An interrupted removal continues with the
+/// next run.
 struct AccountRemoval: Sendable {
     let stores: Stores
     let identity: IdentityService
 
     private static let batch = 400
 
-    /// Removes what is left of every account that was deleted with its data.
+    /// Removes the data of every account that was deleted with its data.
     func run() async throws {
         for id in try await identity.accounts.removals() {
             try await stores.catalog.store(stores.catalog.main).removeDocuments(of: id)
@@ -31,7 +32,8 @@ struct AccountRemoval: Sendable {
         let prefix = "\(id)/"
         let next = Mutex<String?>(prefix)
         while let start = next.withLock({ $0 }) {
-            // Large files are given back between the batches, which hold up every other change.
+            // Files are discarded between the batches, because removing large files inside a batch
+            // would delay all other changes.
             let files = try await stores.buckets.index.write { database in
                 let removed = try database.removeObjects(
                     below: prefix, in: ServerEndpoints.bucket, from: start, keeping: kept, limit: Self.batch)
@@ -44,7 +46,8 @@ struct AccountRemoval: Sendable {
 }
 
 extension AccountRemoval {
-    /// Waits until the running server has removed an account's data, or removes it where no server runs.
+    /// Waits until the running server has removed an account's data, or removes it here if no
+    /// server runs.
     static func finish(of id: String, _ arguments: ParsedArguments) async throws {
         let path = try Administration.dataDirectory(arguments)
         let configuration = try ConfigurationReader(arguments).configuration(administering: path)

@@ -1,4 +1,4 @@
-/// What a collection of objects found, and did.
+/// The findings and actions of a collection of objects.
 struct CollectionReport: Sendable {
     struct Tally: Equatable, Sendable {
         var objects = 0
@@ -11,14 +11,14 @@ struct CollectionReport: Sendable {
     }
 
     var needed = Tally()
-    /// Nothing needs them, and they are too young, or their grace is not over.
+    /// Objects that no document needs, but that are too young or whose grace period has not ended.
     var unused = Tally()
     var removed = Tally()
     var expiredUploads = 0
-    /// What is missing or damaged, or why somebody's objects were left alone.
+    /// The missing or damaged objects, and the reasons why an account's objects were not examined.
     var problems: [String] = []
-    /// The chunks and manifests that are missing although something refers to them, and the
-    /// manifests that are damaged. Part of `problems`.
+    /// The missing chunks and manifests to which something refers, and the damaged manifests. A
+    /// part of `problems`.
     var missing: [String] = []
 
     mutating func add(missing: [String]) {

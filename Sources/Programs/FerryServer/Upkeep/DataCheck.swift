@@ -7,11 +7,11 @@ import S3Server
 import SQLite
 import SystemIO
 
-/// Something that is wrong with a server's data.
+/// A problem of a server's data.
 struct DataProblem: Sendable, Hashable, CustomStringConvertible {
     let description: String
-    /// Whether everything else can be used as it is: a document, an object or an index is damaged,
-    /// but no file as a whole.
+    /// Whether everything else can still be used: a document, an object or an index is damaged, but
+    /// no file as a whole.
     let isContained: Bool
 
     init(_ description: String, isContained: Bool) {
@@ -20,20 +20,22 @@ struct DataProblem: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// Looks for damage in a data directory or a backup, whether or not a server runs on it: whether
-/// all files are there, each database's file is whole, what documents, their indexes and their log
-/// say of one another holds, keys and accounts can be used, and the objects that documents refer to
-/// are there.
+/// A check of a data directory or a backup for damage, whether or not a server runs on it.
+///
+/// The check covers whether all files exist, whether each database's file is intact, whether
+/// documents, their indexes and their log are consistent, whether keys and accounts can be used,
+/// and whether the objects that documents refer to exist.
 struct DataCheck {
     let layout: DataLayout
-    /// Reads every object and compares it with its checksum or entity tag, not just its size.
+    /// Whether to read every object and compare it with its checksum or entity tag, instead of
+    /// checking its size only.
     let readsObjects: Bool
-    /// Whether attachments are kept here; otherwise it is no fault that they are missing.
+    /// Whether attachments are stored here. Otherwise missing attachments are not a problem.
     var keepsAttachments = true
 
-    /// What is wrong; empty when all is sound.
+    /// Returns the problems; empty if there are none.
     ///
-    /// - Throws: `ServerError` where nothing can be said of the data, for instance because the disk is full.
+    /// - Throws: `ServerError` if the data cannot be checked, for example because the disk is full.
     func problems() throws -> [DataProblem] {
         var problems = DataLayout.required.filter { !FileSystem.exists("\(layout.path)/\($0)") }.map {
             DataProblem("\($0) is missing", isContained: false)
@@ -70,14 +72,14 @@ struct DataCheck {
         }
     }
 
-    /// The chunks and manifests that documents, or manifests, refer to and that are not there.
+    /// Returns the missing chunks and manifests to which documents or manifests refer.
     private func missingObjects() throws -> [String] {
         let collection = ObjectCollection(
             layout: layout, now: WallClock.microseconds(), grace: 0, keepsAttachments: keepsAttachments)
         return try collection.run(changes: false).missing
     }
 
-    /// A full disk is no damage.
+    /// Throws for a full disk, which is not damage.
     private static func checkRoom(_ error: any Error) throws {
         switch error {
         case let error as SQLiteError where error.code == .full:
@@ -89,7 +91,8 @@ struct DataCheck {
         }
     }
 
-    /// Those of files that records still refer to: a running server gives back, or moves, what was looked up before.
+    /// Returns the problems of files that records still refer to. A running server may have freed
+    /// or moved a file since it was looked up.
     func present(_ found: [(file: String, problem: String)]) throws -> [String] {
         guard !found.isEmpty else { return [] }
         var gone = Set(found.map(\.file))
@@ -120,8 +123,8 @@ struct DataCheck {
         }
     }
 
-    /// Whether the checksums that came with the object are those of its bytes; nil where none did,
-    /// or only those of its parts.
+    /// Whether the checksums that clients sent with the object match its bytes; nil if there are
+    /// none, or only those of its parts.
     private func hasChecksum(_ headers: [String: String], _ object: borrowing StoredObject) throws -> Bool? {
         let (values, kind) = ObjectRecord.checksums(in: headers)
         guard !values.isEmpty, kind == .whole else { return nil }
@@ -131,11 +134,12 @@ struct DataCheck {
         return values.allSatisfy { $0.algorithm.value(in: digests) == Base64.decode($0.value) }
     }
 
-    /// Whether the entity tag is one of the bytes; nil where it does not tell.
+    /// Whether the entity tag matches the bytes; nil if it cannot tell.
     ///
-    /// Entity tags are MD5 sums, or begin with half a SHA-256 and end with `-1`. Those of objects
-    /// put in parts tell nothing, unless there was one part: then they end like that, too, and
-    /// begin with the MD5 of what the part's tag began with.
+    /// An entity tag is an MD5, or half of a SHA-256 followed by `-1`. The tag of an object
+    /// uploaded in several parts says nothing about its bytes. The tag of an object uploaded in one
+    /// part also ends with `-1`, and starts with the MD5 of the decoded first 16 bytes of the
+    /// part's tag.
     private func hasTag(_ etag: String, _ object: borrowing StoredObject) throws -> Bool? {
         let isOnePart = etag.hasSuffix("-1") && etag.utf8.count == 34
         guard isOnePart || etag.utf8.count == 32 else { return nil }

@@ -4,32 +4,32 @@ import DocumentStore
 import SQLite
 import SystemIO
 
-/// Copies all data of a server, which may be running, to a new directory of the same layout: a
-/// backup, or back from one.
+/// Copies all data of a server, which may be running, to a new directory with the same layout, to
+/// make a backup or to restore one.
 ///
-/// The copy appears under its name when it is complete, checked and on the disk. Documents are
-/// copied before objects, so that none refers to an object that is not in the copy.
+/// The copy gets its name when it is complete, checked and on the disk. Documents are copied before
+/// objects, so that no document refers to an object that is not in the copy.
 struct DataCopy {
     let source: DataLayout
     let target: DataLayout
-    /// Whether attachments are kept here; otherwise it is no fault that they are missing.
+    /// Whether attachments are stored here. Otherwise missing attachments are not a problem.
     var keepsAttachments = true
 
     struct Summary {
         var databases = 0
         var objects = 0
         var bytes: Int64 = 0
-        /// What is damaged in the copy, as it is in the source.
+        /// The damage in the copy, which the source has too.
         var problems: [DataProblem] = []
     }
 
-    /// Objects that are replaced while they are copied are looked up anew this many times.
+    /// The maximum number of rounds for objects that are replaced while they are copied.
     private static let rounds = 20
 
-    /// Damaged documents and objects are copied as they are, and told; where a whole file is
-    /// damaged nothing is left behind.
+    /// Copies the data. Damaged documents and objects are copied unchanged and reported. If a whole
+    /// file is damaged, no copy is left.
     ///
-    /// - Throws: `ServerError`, also where the target is there already.
+    /// - Throws: `ServerError`, for example if the target exists.
     func run() throws -> Summary {
         guard FileSystem.exists("\(source.path)/documents") else {
             throw ServerError(.notFound, "\(source.path) does not hold a server's data.")
@@ -87,15 +87,16 @@ struct DataCopy {
 
     private func copy(database name: String, to partial: DataLayout) throws {
         let (original, copy) = ("\(source.path)/\(name)", "\(partial.path)/\(name)")
-        // A copy has a history of its own, so that no listener goes on with what it missed.
+        // A copy gets a new lineage, so that no listener resumes from a time that the copy does not
+        // know.
         if source.isOfDocuments(name) { return try DataLayout.documentFile(original).backUp(to: copy) }
         let database = try SQLiteDatabase(path: original)
         defer { database.close() }
         try database.backUp(to: copy)
     }
 
-    /// Copies what the index in `partial` refers to and is not there yet; false where something is
-    /// gone, because its object was replaced since.
+    /// Copies the files that the index in `partial` refers to and that are not copied yet. Returns
+    /// false if one is gone because its object was replaced.
     private func copyObjects(to partial: DataLayout, _ copied: inout Set<String>, _ summary: inout Summary) throws
         -> Bool
     {
@@ -132,7 +133,8 @@ struct DataCopy {
             return head
         }
         if try SHA256.hash(Array(entry.dropFirst(EntryFormat.headSize))) != head(entry).digest {
-            // Given back meanwhile, from its first block on; or damaged, and copied as it is.
+            // The place was freed meanwhile, starting at its first block; or the object is damaged
+            // and is copied unchanged.
             _ = try head(input.read(EntryFormat.headSize, at: place.offset))
         }
         let isNew = !FileSystem.exists(path)

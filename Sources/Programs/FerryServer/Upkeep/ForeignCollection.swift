@@ -1,8 +1,9 @@
 import ObjectStorage
 import SystemIO
 
-/// The same as `ObjectCollection` in a bucket of another S3 store, with keys of the server's own;
-/// see `ObjectCollector`. Beside a running server, too, but not beside another one of its kind.
+/// A collection like `ObjectCollection` in a bucket of another S3 store, with keys of the server's
+/// own; see `ObjectCollector`. It may run beside a running server, but not beside another
+/// collection of the same bucket.
 struct ForeignCollection: Sendable {
     let layout: DataLayout
     let store: any ObjectStore
@@ -16,7 +17,7 @@ struct ForeignCollection: Sendable {
         (self.layout, self.store, self.now, self.graceDays) = (layout, store, now, graceDays)
     }
 
-    /// nil where the configuration names no such bucket, or no keys for it.
+    /// Creates a collection; nil if the configuration names no such bucket, or no keys for it.
     init?(_ configuration: ServerConfiguration) throws {
         guard let bucket = configuration.objects, let keys = configuration.objectsKeys else { return nil }
         let place = try S3Configuration(endpoint: bucket.url, bucket: bucket.bucket, region: bucket.region)
@@ -28,9 +29,10 @@ struct ForeignCollection: Sendable {
             graceDays: configuration.objectsGraceDays)
     }
 
-    /// A cancelled one throws `CancellationError`, and the next does the rest.
+    /// Runs the collection. If it is cancelled it throws `CancellationError`, and the next run does
+    /// the rest.
     ///
-    /// - Parameter changes: false only reports.
+    /// - Parameter changes: Whether to mark and remove objects; false only reports.
     func run(changes: Bool) async throws -> CollectionReport {
         guard let lock = try FileLock.acquire("\(layout.path)/collection.lock") else {
             throw ServerError(.failed, "another collection of the same objects is under way; wait for its end")

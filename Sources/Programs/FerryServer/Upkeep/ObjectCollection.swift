@@ -3,25 +3,28 @@ import ObjectStorage
 import SQLite
 import SystemIO
 
-/// Finds, and takes away, the chunks and manifests that no document needs any more. Beside a running server, too.
+/// Finds and removes the chunks and manifests that no document needs. It may run beside a running
+/// server.
 ///
-/// `CollectionTerms` decide what is removed, and when. Objects marked for deletion can still be read,
-/// but HEAD and listings omit them; uploading one again removes the mark. A kill at any point leaves at
-/// worst a file that no record refers to. Places in segments are left to the store to free.
+/// `CollectionTerms` decide what is removed, and when. Objects marked for deletion can still be
+/// read, but HEAD and listings omit them; uploading one again removes the mark. A kill at any point
+/// leaves at worst a file that no record refers to. Places in segments are freed by the store.
 struct ObjectCollection {
     let layout: DataLayout
-    /// Microseconds since 1970, by the server's clock.
+    /// The time in microseconds since 1970, by the server's clock.
     let now: Int64
-    /// In microseconds.
+    /// The grace period in microseconds.
     let grace: Int64
-    /// Whether attachments are kept here; otherwise it is no fault that they are missing.
+    /// Whether attachments are stored here. Otherwise missing attachments are not a problem.
     var keepsAttachments = true
-    /// Asked now and then; once it answers true, `run` throws `CancellationError`, and the next run does the rest.
+    /// Whether to stop. It is called from time to time; once it returns true, `run` throws
+    /// `CancellationError`, and the next run does the rest.
     var isCancelled: () -> Bool = { false }
 
-    /// Younger objects are not looked at: their upload may be under way. In microseconds.
+    /// The age in microseconds below which objects are not examined, because their upload may be in
+    /// progress.
     static let youth = microseconds(days: 1)
-    /// A multipart upload that nobody has completed by then is given up. In microseconds.
+    /// The age in microseconds at which an unfinished multipart upload is removed.
     static let uploadLife = microseconds(days: 7)
     private static let batch = 500
 
@@ -34,11 +37,13 @@ struct ObjectCollection {
         let file: String
         let size: Int64
         let modified: Int64
-        /// Since when it is condemned.
+        /// The time since which the object is marked for deletion.
         let condemned: Int64?
     }
 
-    /// - Parameter changes: false only reports.
+    /// Runs the collection.
+    ///
+    /// - Parameter changes: Whether to mark and remove objects; false only reports.
     func run(changes: Bool) throws -> CollectionReport {
         var report = CollectionReport()
         let path = "\(layout.path)/\(DataLayout.index)"
@@ -47,7 +52,8 @@ struct ObjectCollection {
         defer { database.close() }
         try database.migrate("buckets", BucketIndex.migrations)
         if changes { report.expiredUploads = try expireUploads(database) }
-        // First what is stored, then what is needed: an object that came between is not among those looked at.
+        // List the stored objects before the references, so that an object uploaded in between is
+        // not examined.
         let stored = try objects(database)
         let references = try ObjectReferences(in: layout, of: Set(stored.keys))
         var (missing, missingChunks) = references.present
@@ -62,7 +68,7 @@ struct ObjectCollection {
             return report
         }
         if !missing.isEmpty || !missingChunks.isEmpty {
-            // A document may have come, with its objects, since these were listed.
+            // A document may have been added, with its objects, after these were listed.
             for object in try objects(database).values.joined() {
                 if object.isManifest { missing.remove(object.hash) } else { missingChunks.remove(object.hash) }
             }
@@ -110,7 +116,7 @@ struct ObjectCollection {
                 [.integer(now), .text(ServerEndpoints.bucket), .text(object.key), .text(object.file)])
         }
         try inBatches(dead, database) { object in
-            // Unless it was put again, or acquitted, since it was looked at.
+            // Skip it if it was uploaded again, or unmarked, since it was examined.
             let condition = """
                 FROM object WHERE bucket = ?1 AND key = ?2 AND file = ?3
                     AND EXISTS (SELECT 1 FROM condemned WHERE bucket = ?1 AND key = ?2)
@@ -127,19 +133,20 @@ struct ObjectCollection {
         }
     }
 
-    /// Leaves the places in segments among `files`, a query, to the store: see `DirectoryBucketStore.discardReleased`.
+    /// Leaves the places in segments among `files`, a query, to the store; see
+    /// `DirectoryBucketStore.discardReleased`.
     private static func release(_ files: String, _ values: [SQLiteValue], _ database: SQLiteDatabase) throws {
         try database.execute("INSERT OR IGNORE INTO released SELECT file FROM (\(files)) WHERE file LIKE 's/%'", values)
     }
 
-    /// Removes a file that is an object's own.
+    /// Removes the file of an object that has its own.
     private func remove(_ file: String) {
         guard case .file? = ObjectPlace(file) else { return }
         _ = try? FileSystem.remove("\(layout.objects)/files/\(file)")
     }
 
-    /// Adds the chunks of the manifests to `needed`; false where one cannot be read, so that nobody
-    /// knows what it needs.
+    /// Adds the chunks of the manifests to `needed`. Returns false if a manifest cannot be read,
+    /// because the chunks that it needs are then unknown.
     private func chunks(
         of manifests: [Stored], _ database: SQLiteDatabase, _ needed: inout Set<ContentHash>,
         _ report: inout CollectionReport
@@ -170,7 +177,7 @@ struct ObjectCollection {
             }
             return bytes
         } catch {
-            // A running server may have put it elsewhere since it was looked up.
+            // A running server may have moved it since it was looked up.
             let present = try database.object(ServerEndpoints.bucket, manifest.key)?.file
             guard let present, present != file else { throw error }
             return try bytes(of: manifest, at: present, database)
@@ -190,7 +197,7 @@ struct ObjectCollection {
         if isCancelled() { throw CancellationError() }
     }
 
-    /// The chunks and manifests of each user; whatever else there is under other keys is nobody's business.
+    /// Returns the chunks and manifests of each user. Objects with other keys are ignored.
     private func objects(_ database: SQLiteDatabase) throws -> [String: [Stored]] {
         var objects: [String: [Stored]] = [:]
         let sql = """

@@ -1,25 +1,28 @@
 import ObjectStorage
 import SQLite
 
-/// The manifests, and the only chunks of files, that documents refer to: of tasks, those in the
-/// trash included, of their history, and of versions that are kept for reads in the past.
+/// The manifests, and the chunks of single-chunk files, to which documents refer: tasks, including
+/// those in the trash, their history, and versions that are kept for reads in the past.
 ///
-/// Looked for in the bytes of all documents of all databases, whatever their fields are called: what only looks like a
-/// reference keeps an object for longer than needed, what was overlooked would lose one.
+/// The bytes of all documents of all databases are searched, whatever the names of their fields. A
+/// text that only looks like a reference keeps an object longer than needed, but a reference that
+/// is overlooked would lose one.
 struct ObjectReferences {
     private(set) var manifests: Set<ContentHash> = []
     private(set) var chunks: Set<ContentHash> = []
-    /// What documents refer to as they are now. Without the rest a read of the past lacks an
-    /// object, which is no damage: the objects of a deleted account go before the log of its
-    /// documents does.
+    /// The references of the current documents. If an object of the other references is missing, a
+    /// read in the past fails, which is not damage: the objects of a deleted account are removed
+    /// before the log of its documents.
     private(set) var present: (manifests: Set<ContentHash>, chunks: Set<ContentHash>) = ([], [])
-    /// Those of `users` of whom any document speaks.
+    /// The users among `users` that any document mentions.
     private(set) var usersWithDocuments: Set<String> = []
 
     static let manifestMark = Array("/manifests/".utf8)
     static let chunkMark = Array("/chunks/".utf8)
 
-    /// - Parameter users: whose objects there are.
+    /// Collects the references.
+    ///
+    /// - Parameter users: The users who have objects.
     init(in layout: DataLayout, of users: Set<String>) throws {
         for name in try layout.databases() where name.hasPrefix("documents/") {
             let database = try SQLiteDatabase(path: "\(layout.path)/\(name)")
@@ -46,7 +49,7 @@ struct ObjectReferences {
         }
     }
 
-    /// The hashes of every `<mark><2 hex>/<64 hex>`.
+    /// Returns the hashes of every `<mark><2 hex>/<64 hex>`.
     static func hashes(behind mark: [UInt8], in bytes: [UInt8]) -> [ContentHash] {
         var hashes: [ContentHash] = []
         var rest = bytes[...]

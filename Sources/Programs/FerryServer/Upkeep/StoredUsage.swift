@@ -3,13 +3,15 @@ import IdentityProtocol
 import SQLite
 import SystemIO
 
-/// What accounts use, read from the databases of a server that may be running.
+/// The usage of accounts, read from the databases of a server that may be running.
 struct StoredUsage {
     private let documents: [String: Int64]
     private let objects: [String: Int64]
 
-    /// - Parameter directory: the data directory. Accounts use nothing where a database is not there, or has not been opened by
-    ///   a server that counts.
+    /// Reads the usage.
+    ///
+    /// - Parameter directory: The data directory. Usage is 0 if a database does not exist, or was
+    ///   never opened by a server that counts usage.
     init(_ directory: String) throws {
         documents = try Self.read(
             "\(directory)/\(DataLayout.documents)", "SELECT owner, documents FROM usage")

@@ -5,16 +5,16 @@ import JSON
 import S3Server
 import SystemIO
 
-/// Where a running server can be reached, as `GET /.well-known/ferry` tells it: one URL is all that
-/// `ferry login` needs.
+/// The addresses of a running server, which `GET /.well-known/ferry` returns, so that `ferry login`
+/// needs only one URL.
 struct ServerEndpoints: Sendable {
     let http: ListenAddress
     var documents: ListenAddress
     let isSecure: Bool
-    /// Where clients reach it, where it is told that.
+    /// The configured addresses at which clients reach the server, if any.
     let published: PublishedAddresses?
     let project: String
-    /// Where attachments are kept, if not here.
+    /// The bucket of another store for attachments; nil if the server holds them.
     var objects: ForeignBucket?
 
     static let bucket = "ferry"
@@ -40,7 +40,11 @@ struct ServerEndpoints: Sendable {
     /// under the host of its request: that name works for the client where `0.0.0.0`, or an address
     /// behind a NAT, would not.
     ///
-    /// - Parameter accounts: names the set of accounts, so that machines notice that it is not the one that they signed in to.
+    /// Without published addresses it names the host of the client's request. That name works for
+    /// the client, whereas `0.0.0.0` or an address behind a NAT would not.
+    ///
+    /// - Parameter accounts: The identifier of the set of accounts, by which machines notice that
+    ///   it is not the one that they signed in to.
     func discovery(for request: HTTPServerRequest, accounts: String) -> JSON {
         let url = url(for: request)
         let (documents, isSecure) = documents(for: request)
@@ -52,7 +56,8 @@ struct ServerEndpoints: Sendable {
         ]
     }
 
-    /// `keys` says where keys come from: the `sts` of this document, or, for `own`, from whoever runs the other store.
+    /// Returns the part about objects. `keys` states where keys come from: from the document's
+    /// `sts`, or, for `own`, from the operator of the other store.
     private func objects(at url: String) -> JSON {
         [
             "url": .string(objects?.url ?? url), "bucket": .string(objects?.bucket ?? Self.bucket),
@@ -60,24 +65,25 @@ struct ServerEndpoints: Sendable {
         ]
     }
 
-    /// Where documents are for the client of a request, and whether with TLS.
+    /// Returns the documents address for the client of a request, and whether it uses TLS.
     private func documents(for request: HTTPServerRequest) -> (ListenAddress, Bool) {
         if let published { return (published.documents.address, published.documents.isSecure) }
         var documents = documents
-        // A documents port on an address of its own is not where the request came to.
+        // A documents port on another address than the HTTP port is not at the host of the request.
         if let host = request.headers["Host"].flatMap(Self.host), documents.isAny || documents.host == http.host {
             documents.host = host.name
         }
         return (documents, isSecure)
     }
 
-    /// The server's URL as the client of a request knows it.
+    /// Returns the server's URL as the client of a request knows it.
     func url(for request: HTTPServerRequest) -> String {
         guard published == nil, let host = request.headers["Host"].flatMap(Self.host) else { return url }
         return "\(isSecure ? "https" : "http")://\(host.authority)"
     }
 
-    /// The name in a `Host` header, without brackets, and the whole of it; nil where it is malformed.
+    /// Returns the name in a `Host` header without brackets, and the whole header; nil if it is
+    /// malformed.
     private static func host(_ header: String) -> (name: String, authority: String)? {
         guard let address = ListenAddress(header) ?? ListenAddress("\(header):0") else { return nil }
         guard address.isName else { return nil }

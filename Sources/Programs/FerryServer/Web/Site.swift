@@ -2,8 +2,8 @@ import HTTPMessages
 import HTTPServer
 import Synchronization
 
-/// What the HTTP port answers with: nothing but "not yet" until it is opened, because the port is
-/// bound before all that needs to know its number is ready.
+/// The handler of the HTTP port. It answers "not yet" until it is opened, because the port is bound
+/// before the parts that need its number are ready.
 final class Site: Sendable {
     private let handler = Mutex<WebHandler?>(nil)
 

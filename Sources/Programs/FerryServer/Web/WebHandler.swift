@@ -5,12 +5,12 @@ import IdentityServer
 import JSON
 import S3Server
 
-/// Everything on the HTTP port: discovery, health, identity, and S3 for all the rest.
+/// The handler of all requests on the HTTP port: discovery, health, identity, and S3 for the rest.
 struct WebHandler: Sendable {
     let endpoints: ServerEndpoints
     let identity: IdentityService
     let objects: S3Handler
-    /// Throws when the server cannot do its work.
+    /// Throws if the server does not work.
     let probe: @Sendable () async throws -> Void
 
     func respond(to request: HTTPServerRequest) async -> HTTPResponse {
@@ -43,7 +43,7 @@ struct WebHandler: Sendable {
         }
     }
 
-    /// Somebody looks at the URL; a signed request to the root is S3's list of buckets.
+    /// Whether a person looks at the URL. A signed request to the root is S3's list of buckets.
     private func isVisit(_ request: HTTPServerRequest) -> Bool {
         isReading(request) && request.target.query.isEmpty && request.headers["Authorization"] == nil
     }

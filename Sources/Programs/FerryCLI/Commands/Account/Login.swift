@@ -105,7 +105,7 @@ extension Command {
         options: [.json]
     ) { context in
         let account = try await context.service.account()
-        // Out of reach of the server the account is still known.
+        // The account is known here even while the server is unreachable.
         let usage = try? await context.service.usage()
         context.show(account, usage ?? nil)
         return .success

@@ -45,7 +45,7 @@ extension Command {
 }
 
 extension ListSummary {
-    /// Who uses it; empty: its owner alone.
+    /// The users of the list in words; empty if only its owner uses it.
     var sharingWords: String {
         if let owner { return "from \(owner.printable)" }
         func words(_ start: String, _ names: [String]) -> [String] {

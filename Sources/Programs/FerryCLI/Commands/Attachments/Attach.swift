@@ -55,10 +55,10 @@ extension Command {
                 }
             }
         } catch {
-            // What the daemon has already is watched all the same.
+            // Files that the daemon already has are watched nevertheless.
             failure = error
         }
-        // The daemon has a copy; whatever ends the watching, this one does not stay.
+        // The daemon has a copy, so the spooled file is not needed even if watching fails.
         spool?.remove()
         if !context.arguments.has("no-wait"), !transfers.isEmpty {
             do { transfers = try await context.watch(transfers) } catch let standstill as CommandFailure {
@@ -75,12 +75,14 @@ extension Command {
 }
 
 extension CommandContext {
-    /// The file, or those of the directory.
-    /// - Parameter skip: told of what cannot be attached.
+    /// Returns the file, or the files of the directory.
+    ///
+    /// - Parameter skip: Called with each entry that cannot be attached.
     fileprivate func files(at path: String, name: String?, skip: (String, SkippedFile) -> Void) throws -> [FileToAttach]
     {
         guard let resolved = realpath(path, nil) else {
-            // Arguments that are no UTF-8 come here with this in place of what is none.
+            // Arguments that are not UTF-8 arrive with this character in place of the invalid
+            // bytes.
             if path.unicodeScalars.contains("\u{FFFD}") {
                 throw CommandFailure("\(path.printable): the name is no UTF-8. Rename the file.", status: .notFound)
             }
@@ -110,7 +112,7 @@ extension CommandContext {
         }
     }
 
-    /// The worst outcome.
+    /// Reports failed transfers, and returns the most severe exit status.
     func status(of transfers: [TransferSummary]) -> ExitStatus {
         let failed = transfers.filter { $0.state == .failed || $0.state == .cancelled }
         for transfer in failed {
@@ -128,8 +130,9 @@ extension FileToAttach {
     private static let groupCount = 256
     private static let groupBytes: Int64 = 64 << 20
 
-    /// Small files together, since each request costs as much as its task's document; not so many
-    /// bytes that the first upload waits long for the copies of others.
+    /// Groups files to attach them in one request each, because every request costs as much as
+    /// writing the task's document. A group is limited in bytes, so that the first upload does not
+    /// wait long for copies of other files.
     static func groups(of files: [FileToAttach]) -> [[FileToAttach]] {
         var groups: [[FileToAttach]] = []
         var bytes: Int64 = 0

@@ -66,7 +66,8 @@ extension Command {
 }
 
 extension TaskDetail {
-    /// The attachment with this id or exactly this name, or else the one whose name only differs in its Unicode form.
+    /// Returns the attachment with this id or exactly this name, or else the one whose name differs
+    /// only in Unicode normalization.
     func attachment(meantBy word: String) -> AttachmentSummary? {
         attachments.first { $0.id == word || $0.name.utf8.elementsEqual(word.utf8) }
             ?? attachments.first { $0.name == word }

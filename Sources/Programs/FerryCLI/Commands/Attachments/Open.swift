@@ -29,7 +29,8 @@ extension Command {
 }
 
 extension CommandContext {
-    /// The absolute path of what the arguments name, brought here if it is not.
+    /// Returns the absolute path of the file or attachment that the arguments name, downloading it
+    /// if necessary.
     fileprivate func place() async throws -> String {
         let task = try await task()
         guard let wanted = arguments.argument("FILE") else { return try await file(of: task).absolute }

@@ -1,25 +1,25 @@
 import Glibc
 import SystemIO
 
-/// Standard input in a file that the daemon can read.
+/// A file with the contents of standard input, which the daemon can read.
 ///
-/// While it grows it has no name, so nothing is left of it whatever ends the program. From then on
-/// a lock says that somebody is at it; one that is named and not locked belongs to a program that
-/// was killed, and the next one removes it.
+/// The file has no name while it grows, so nothing is left of it if the program ends. Once it has a
+/// name, a lock shows that it is in use. A named file without a lock was left by a killed program,
+/// and the next one removes it.
 struct Spool {
     let path: String
-    /// Stays open, and locked, until the end of the program.
+    /// The descriptor, which stays open and locked until the program ends.
     private let descriptor: Int32
 
     private static let prefix = "ferry-attach-"
-    /// O_TMPFILE, whose definition Swift does not understand.
+    /// O_TMPFILE, whose macro Swift cannot import.
     private static let unnamed = 0o20_000_000 | O_DIRECTORY
 
     static func standardInput() throws -> Spool {
         let directory = ProcessEnvironment["XDG_RUNTIME_DIR"] ?? ProcessEnvironment["TMPDIR"] ?? "/tmp"
         removeOrphans(in: directory)
         let descriptor = open(directory, unnamed | O_RDWR | O_CLOEXEC, 0o600)
-        // Not every file system has files without names.
+        // Not every file system supports files without names.
         let spool = descriptor >= 0 ? Spool(path: "", descriptor: descriptor) : try named(in: directory)
         if !spool.path.isEmpty { Interruption.removes(spool.path) }
         do {
@@ -38,7 +38,7 @@ struct Spool {
         }
     }
 
-    /// A file with a name from the start.
+    /// Creates a file that has a name from the start.
     private static func named(in directory: String) throws -> Spool {
         while true {
             var template = Array("\(directory)/\(prefix)XXXXXX".utf8CString)
@@ -46,7 +46,7 @@ struct Spool {
             let path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
             guard descriptor >= 0 else { throw failure(directory) }
             _ = flock(descriptor, LOCK_EX)
-            // Another program may have taken it for left behind before it was locked.
+            // Another program may have taken it for an orphan and removed it before it was locked.
             var status = stat()
             if fstat(descriptor, &status) == 0, status.st_nlink > 0 { return Spool(path: path, descriptor: descriptor) }
             close(descriptor)
@@ -77,7 +77,7 @@ struct Spool {
         Interruption.removesNothing()
     }
 
-    /// What programs have left that were killed.
+    /// Removes the files that killed programs have left.
     private static func removeOrphans(in directory: String) {
         guard let entries = try? Directory(path: directory).entries() else { return }
         for entry in entries where entry.name.hasPrefix(prefix) {

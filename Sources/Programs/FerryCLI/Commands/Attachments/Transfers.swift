@@ -56,11 +56,12 @@ extension CommandContext {
         if transfers.isEmpty { terminal.note("No transfers.") }
     }
 
-    /// Shows the transfers' progress until all are over, and returns their last state. On a
-    /// terminal the lines are drawn again with the events; elsewhere one line a transfer is printed
-    /// when it is over.
+    /// Shows the progress of transfers until all have ended, and returns their final state. On a
+    /// terminal the lines are redrawn; elsewhere one line for each transfer is printed when it
+    /// ends.
     ///
-    /// - Parameter endsAtStandstill: Whether a pause, or a server that cannot be reached, ends the command with its reason.
+    /// - Parameter endsAtStandstill: Whether the command ends with the reason if syncing is paused
+    ///   or the server cannot be reached.
     /// - Throws: `CommandFailure` for a standstill.
     func watch(
         _ transfers: [TransferSummary], endsAtStandstill: Bool = true
@@ -70,7 +71,7 @@ extension CommandContext {
         var progress = TransferProgress(transfers, terminal: terminal, isQuiet: wantsJSON)
         while !progress.isOver {
             let events = try await service.events(after: nil)
-            // What happened before the first event is in the list as it is now.
+            // Events before the first one received are reflected in the current list.
             progress.update(all: try await service.transfers())
             if progress.isOver { break }
             for try await event in events {
@@ -88,7 +89,8 @@ extension CommandContext {
                         "The transfers are paused.", hint: "ferry transfers resume --all", status: .offline)
                 }
             }
-            // Otherwise the daemon has stopped, or more happened at once than it keeps for us.
+            // Otherwise the daemon has stopped, or there were more events than it buffers for a
+            // listener; connect again.
         }
         progress.finish()
         return progress.transfers

@@ -60,9 +60,10 @@ extension Command {
 }
 
 extension CommandContext {
-    /// One candidate a line: the value, and what it stands for behind a tab.
+    /// Returns one candidate per line: the value, followed by a tab and its description.
     ///
-    /// A value that cannot be typed as it is shown, or that a command would take for an option, is left out.
+    /// A value that cannot be typed as shown, or that a command would take for an option, is left
+    /// out.
     fileprivate func candidates(_ kind: String) async throws -> [String] {
         try await described(kind)
             .filter { !$0.value.isEmpty && !$0.value.hasPrefix("-") && $0.value == $0.value.printable }

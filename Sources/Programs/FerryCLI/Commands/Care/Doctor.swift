@@ -21,7 +21,8 @@ extension Command {
 }
 
 enum Doctor {
-    /// A program and a daemon of different versions understand each other, but somebody forgot to restart one.
+    /// Returns a check if the program and the daemon have different versions. They understand each
+    /// other, but one of them was probably not restarted after an update.
     static func versions(daemon: String) -> [HealthCheck] {
         guard daemon != FerryTool.version else { return [] }
         return [
@@ -41,7 +42,7 @@ extension CommandContext {
         for line in lines(of: checks) { terminal.print(line) }
     }
 
-    /// One line a check, and one for each remedy.
+    /// Returns a line for each check, and one for each remedy.
     func lines(of checks: [HealthCheck]) -> [String] {
         checks.flatMap { check -> [String] in
             let (word, style): (String, Terminal.Style) =

@@ -28,7 +28,7 @@ extension Command {
                     as ControlError
                     where error.code == .notFound
                 {
-                    // Deleted meanwhile.
+                    // The task was deleted meanwhile.
                     continue
                 }
                 try StandardOutput.check()

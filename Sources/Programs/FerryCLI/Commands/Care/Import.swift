@@ -35,7 +35,7 @@ extension Command {
         var run = ImportRun(context)
         do {
             let format = try context.importFormat(path)
-            // Before anything is compared with what is there, all of that must be known.
+            // The import compares with existing tasks, so all of them must be known.
             try await context.waitForScan()
             if format == .markdown {
                 try await run.importDirectory(path)
@@ -71,7 +71,7 @@ extension CommandContext {
         throw UsageError("The format of \(path) is not known; say --format.", path: ["import"])
     }
 
-    /// Waits until the daemon, which may just be starting, has looked at the whole tasks directory.
+    /// Waits until the daemon, which may just be starting, has scanned the whole tasks directory.
     func waitForScan() async throws {
         let clock = ContinuousClock()
         let end = clock.now + .seconds(60)
@@ -83,7 +83,8 @@ extension CommandContext {
                 switch error.code {
                 case .unavailable where error.isRetryable && clock.now < end:
                     try await Task.sleep(for: .milliseconds(100))
-                // Paused or held, which is told where it matters; all that was there when it began is known.
+                // Paused or held, which is reported elsewhere. The tasks that existed when it
+                // started are known.
                 case .unavailable where !error.isRetryable, .paused, .offline: return
                 default: throw error
                 }

@@ -16,7 +16,7 @@ extension Command {
         ]
     ) { context in
         let count = try context.arguments.integer("lines", in: 0...1000) ?? 50
-        // Before the lines are asked for, so that none is missed between.
+        // Subscribe before reading the lines, so that none is missed in between.
         let events = context.arguments.has("follow") ? try await context.service.events(after: nil) : nil
         let lines = try await context.service.log().suffix(count)
         if context.wantsJSON, events == nil {
@@ -46,7 +46,7 @@ extension LogLine {
 }
 
 extension ControlEvent {
-    /// As one line; nil for what is no news by itself.
+    /// The event as one line; nil if it is not worth one.
     fileprivate var words: String? {
         switch kind {
         case .log: return (try? LogLine(json: data))?.words

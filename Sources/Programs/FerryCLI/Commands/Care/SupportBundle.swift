@@ -34,7 +34,7 @@ extension Command {
 extension CommandContext {
     fileprivate func supportBundle() async throws -> [UInt8] {
         let status = try await service.status()
-        // Without an account there are no tasks to hide.
+        // Without an account there are no tasks to redact.
         let tasks = (try? await service.tasks(TaskFilter()).summaries()) ?? []
         let trash = ((try? await service.trash()) ?? []).map { TaskSummary(id: $0.taskID, title: $0.title) }
         let lists = (try? await service.lists()) ?? []
@@ -72,7 +72,8 @@ extension CommandContext {
         var name = utsname()
         guard uname(&name) == 0 else { return "unknown system" }
         return withUnsafeBytes(of: &name) { bytes in
-            // struct utsname: fields of 65 bytes each; the second is the host's name, which is nobody's business.
+            // struct utsname has fields of 65 bytes each. The second is the host's name, which is
+            // private.
             let fields = stride(from: 0, to: bytes.count, by: 65).map { start in
                 String(decoding: bytes[start..<min(start + 65, bytes.count)].prefix { $0 != 0 }, as: UTF8.self)
             }

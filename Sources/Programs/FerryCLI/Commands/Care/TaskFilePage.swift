@@ -1,7 +1,7 @@
 import CommandLineTool
 
 extension FerryTool {
-    /// ferry-task(7): what a task file may look like.
+    /// The manual page ferry-task(7), about the format of task files.
     static var taskFilePage: String {
         Command(
             "ferry-task", summary: "task files of Ferry",

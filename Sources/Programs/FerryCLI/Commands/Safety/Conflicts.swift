@@ -62,7 +62,7 @@ extension Command {
 }
 
 extension CommandContext {
-    /// Conflicts, or the history of one task, whose title needs not be said.
+    /// Prints conflicts, or the history of one task without its title.
     func show(conflicts: [ConflictSummary], showsTitle: Bool = true) {
         guard !wantsJSON else {
             print(document: (showsTitle ? "conflicts" : "history", conflicts.json))
@@ -101,7 +101,7 @@ extension CommandContext {
 }
 
 extension String {
-    /// The text up to its first line's end, with an ellipsis where there is more.
+    /// The first line, with an ellipsis if there are more.
     var firstLine: String {
         let lines = split(omittingEmptySubsequences: true, whereSeparator: \.isNewline)
         guard let first = lines.first else { return "" }

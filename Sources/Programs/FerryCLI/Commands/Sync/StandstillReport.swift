@@ -20,7 +20,7 @@ struct StandstillReport {
         var pause = Duration.seconds(1)
         while (try? await Task.sleep(for: pause)) != nil {
             let looking = Task { (try await service.status(), try await service.transfers()) }
-            // A daemon that does not answer counts as one in which nothing moves.
+            // A daemon that does not respond counts as one in which nothing moves.
             let look = try? await looking.value(within: .seconds(5))
             guard !Task.isCancelled else { return }
             let (state, text) = Self.progress(look ?? nil)
@@ -33,7 +33,7 @@ struct StandstillReport {
         }
     }
 
-    /// Returns a text that changes whenever anything moves, and the text for people.
+    /// Returns a text that changes whenever anything moves, and a text for users.
     private static func progress(_ look: (DaemonStatus, [TransferSummary])?) -> (state: String, text: String) {
         guard let (status, transfers) = look else { return ("", "the daemon does not answer.") }
         let moving = transfers.filter { [.queued, .running, .waiting].contains($0.state) }

@@ -1,6 +1,6 @@
 import Control
 
-/// What `ferry status` shows to a person.
+/// The output of `ferry status` for users.
 struct StatusScreen {
     let terminal: Terminal
     /// Whether to show what libraries said about the reason.

@@ -38,7 +38,7 @@ extension Command {
             }
         if status.state == .offline { status = try await context.statusAfterRetry() }
         if context.wantsJSON { context.terminal.print(status.json.text) }
-        // What is here has been looked at, but goes nowhere.
+        // Local changes were scanned, but nothing is sent or received.
         if let standstill = status.standstill { throw standstill }
         return .success
     }
@@ -80,7 +80,8 @@ extension Command {
 }
 
 extension CommandContext {
-    /// The status once the daemon, which a sync makes try again at once, has had the time to connect.
+    /// Returns the status after the daemon has had time to connect. A sync makes it try again at
+    /// once.
     fileprivate func statusAfterRetry() async throws -> DaemonStatus {
         let clock = ContinuousClock()
         let end = clock.now + .seconds(2)

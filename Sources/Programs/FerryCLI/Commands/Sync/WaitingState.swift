@@ -1,16 +1,17 @@
 import CommandLineTool
 import Control
 
-/// A state in which something waits: what 'ferry status' says, what its `--check` answers, and what to do.
+/// A state in which something waits: the text in the output of 'ferry status', the exit status of
+/// `--check`, and the remedy.
 struct WaitingState {
-    /// What waits, for people.
+    /// The waiting thing, for users.
     let name: String
-    /// Stands in what 'ferry status' prints.
+    /// A text that occurs in the output of 'ferry status'.
     let says: String
     let check: ExitStatus
     let remedy: String
 
-    /// Every one; the order of the manual.
+    /// All states, in the order of the manual.
     static let all = [
         WaitingState("syncing is paused", says: "paused: ", .offline, "ferry resume"),
         WaitingState(
@@ -70,7 +71,7 @@ struct WaitingState {
         """ + (["    status says     --check  what waits"] + all.map(\.row)).joined(separator: "\n")
     )
 
-    /// Two lines of the manual's table.
+    /// The two lines of the state in the manual's table.
     private var row: String {
         func padded(_ text: String, _ width: Int) -> String {
             text + String(repeating: " ", count: max(1, width - text.count))
@@ -82,7 +83,7 @@ struct WaitingState {
 }
 
 extension DaemonStatus {
-    /// Why nothing travels at the moment; nil: it does, or is about to.
+    /// The reason why nothing is synced at the moment; nil if syncing works or is about to start.
     var standstill: CommandFailure? {
         let status: ExitStatus? =
             switch state {

@@ -42,7 +42,7 @@ extension CommandContext {
             try await service.add(change)
         }
         if wantsJSON { print(document: ("task", task.json)) } else { terminal.print(task.id) }
-        // It is safe, so this is no error; but it is not yet anywhere else.
+        // The task is saved, so this is not an error, but it has not been sent yet.
         if !wantsJSON, let standstill = try? await service.status().standstill {
             terminal.note("Saved here, and not sent yet: \(standstill.message.printable)")
         }
@@ -50,7 +50,7 @@ extension CommandContext {
     }
 }
 
-/// A file's content as text.
+/// Returns a file's content as text.
 func readText(_ path: String, limit: Int) throws -> String {
     do {
         let bytes = try FileSystem.read(path, limit: limit)
@@ -63,7 +63,7 @@ func readText(_ path: String, limit: Int) throws -> String {
     }
 }
 
-/// Standard input to its end, as text.
+/// Returns standard input up to its end, as text.
 func readStandardInput(limit: Int) throws -> String {
     guard let text = String(validating: try readStandardInputBytes(limit: limit), as: UTF8.self) else {
         throw CommandFailure("Standard input is not UTF-8 text.")

@@ -20,13 +20,13 @@ extension Command {
 }
 
 extension CommandContext {
-    /// Changes the task that the arguments name and prints what it became.
+    /// Changes the task that the arguments name, and prints its new state.
     func change(_ change: TaskChange) async throws -> ExitStatus {
         show([try await service.change(try await task(), change)])
         return .success
     }
 
-    /// Prints what a command did to tasks.
+    /// Prints the tasks that a command has changed.
     func show(_ tasks: [TaskSummary]) {
         if wantsJSON {
             print(document: ("tasks", tasks.json))

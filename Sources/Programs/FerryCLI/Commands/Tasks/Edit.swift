@@ -10,14 +10,14 @@ extension Command {
     ) { context in
         let path = try await context.file(of: try await context.task())
         let editor = ["VISUAL", "EDITOR"].lazy.compactMap { ProcessEnvironment[$0] }.first { !$0.isEmpty } ?? "vi"
-        // The shell takes options apart, as git(1) lets it.
+        // The shell splits the options of the editor's command line, as in git(1).
         let status = try Program.run("/bin/sh", ["-c", "\(editor) \"$@\"", editor, path.absolute])
         guard status == 0 else {
             throw CommandFailure(
                 "The editor \(editor.printable) ended with status \(status).",
                 hint: "Set VISUAL to the editor you like.")
         }
-        // What cannot be read any more is told at once rather than found later.
+        // A file that can no longer be read is reported at once rather than found later.
         let problems: [Problem]
         do { problems = try await context.service.sync(wait: false, timeout: .zero).problems } catch let error
             as ControlError
@@ -33,7 +33,7 @@ extension Command {
 }
 
 extension CommandContext {
-    /// The file of a task: relative to the tasks directory, and absolute.
+    /// Returns the path of a task's file, relative to the tasks directory and absolute.
     func file(of task: String) async throws -> (relative: String, absolute: String) {
         let summary = try await service.task(task).summary
         guard let path = summary.path else {

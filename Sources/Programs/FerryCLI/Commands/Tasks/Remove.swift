@@ -8,7 +8,8 @@ extension Command {
     ) { context in
         let tasks = context.arguments.arguments("TASK")
         if tasks.count > 1 { try context.confirm("Move \(tasks.count) tasks to the trash?") }
-        // One step of 'ferry undo', so the tasks are looked for first and then go together.
+        // Resolve all tasks first and remove them together, so that they are one step of 'ferry
+        // undo'.
         var outcome = try await context.each(tasks) { word in
             try await context.service.task(try await context.task(word)).summary
         }
