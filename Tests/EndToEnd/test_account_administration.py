@@ -194,7 +194,7 @@ def test_an_account_is_deleted_with_all_that_it_has_beside_a_running_server(serv
     administer(server, "user", "delete", "other@example.org", "--yes")
     assert "Theirs" not in administer(server, "export", check=False).stdout
     assert administer(server, "user", "list", check=False).stdout == ""
-    assert "is sound" in administer(server, "check", check=False).stdout
+    assert "is undamaged" in administer(server, "check", check=False).stdout
 
 
 def test_over_quota_everything_stays_on_the_machine_and_status_says_what_to_do(root, laptop):

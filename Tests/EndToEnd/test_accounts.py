@@ -79,7 +79,7 @@ def test_a_wrong_url_an_unreachable_server_and_a_page_of_html(root, laptop):
         threading.Thread(target=page.serve_forever, daemon=True).start()
         result = laptop.ferry("login", f"http://127.0.0.1:{page.server_address[1]}", check=False)
         page.shutdown()
-    assert result.returncode == 2 and "no Ferry server" in result.stderr
+    assert result.returncode == 2 and "not a Ferry server" in result.stderr
     assert laptop.status()["state"] == "needs-sign-in"
 
 

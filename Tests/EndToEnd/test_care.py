@@ -37,7 +37,7 @@ def test_doctor_names_another_program_that_syncs_the_directory(root, machines):
     (root / ".stfolder").mkdir()
     report = laptop.ferry("doctor", check=False)
     assert report.returncode == 6
-    assert f"Syncthing keeps {root} in step" in report.stdout and "'Plan.sync-conflict" in report.stdout
+    assert f"Syncthing also syncs {root}" in report.stdout and "'Plan.sync-conflict" in report.stdout
 
 
 def test_doctor_tells_of_what_was_put_aside(machines):
@@ -170,10 +170,10 @@ def test_one_cause_is_one_line_of_the_log_when_it_begins_and_one_when_it_ends(se
     until(lambda: laptop.status()["heldDeletes"] >= 30, laptop.status)
     laptop.ferry("sync")
     laptop.ferry("deletes", "restore", "--all")
-    until(lambda: "no deletes are held any more" in laptop.daemon.tail(), laptop.daemon.tail)
+    until(lambda: "no deletes are held for review any more" in laptop.daemon.tail(), laptop.daemon.tail)
     assert laptop.daemon.tail(200).count("deletes at once are held") == 1, laptop.daemon.tail(200)
     server.stop()
     until(lambda: "cannot be reached" in laptop.daemon.tail(), laptop.daemon.tail)
     server.start()
-    until(lambda: laptop.daemon.tail().count("in touch with the server") == 2, laptop.daemon.tail)
+    until(lambda: laptop.daemon.tail().count("connected to the server") == 2, laptop.daemon.tail)
     assert len(laptop.daemon.tail(200).splitlines()) < 12, laptop.daemon.tail(200)

@@ -151,7 +151,7 @@ def test_check_says_sound_only_of_what_is_whole(server, machines, damage, words)
     for program in (laptop, desk, server):
         program.stop()
     sound = run("check", "--objects", "--data", server.data)
-    assert sound.returncode == 0 and "is sound" in sound.stdout, sound
+    assert sound.returncode == 0 and "is undamaged" in sound.stdout, sound
     damage(server.data)
     check = run("check", "--data", server.data)
     assert check.returncode != 0 and words in check.stdout and "sound" not in check.stdout, check

@@ -117,7 +117,7 @@ def test_explain_knows_which_changes_were_another_programs(setting):
     assert not explained.get("remarks")
     reference.update({"tags": ["theirs"]})
     until(lambda: laptop.list()["From Google"]["tags"] == ["theirs"], laptop.list)
-    assert "does not say which fields" in laptop.json("explain", "Google")["remarks"][0]
+    assert "does not report which fields" in laptop.json("explain", "Google")["remarks"][0]
 
 
 def test_a_listener_hears_what_happens_to_the_files(setting):

@@ -32,7 +32,7 @@ def test_a_file_that_is_too_large_or_larger_than_the_disk_is_refused_before_it_i
     with open(huge, "wb") as file:
         file.truncate(free + (8 << 30))
     told = refused(laptop, "Film", huge)
-    assert f"has {(free + (8 << 30)) >> 20} MiB, and the disk of the tasks directory has " in told and "Make room" in told
+    assert f"has {(free + (8 << 30)) >> 20} MiB, and the disk of the tasks directory has " in told and "Free some space" in told
     assert not (laptop.tasks / "Film.files").exists()
 
 

@@ -100,7 +100,7 @@ struct ConfigurationTests {
 
     @Test(arguments: [
         ("log-level: loud\n", "log-level"), ("tasks: relative\n", "must begin with"),
-        ("upload-limit: fast\n", "bytes a second"),
+        ("upload-limit: fast\n", "bytes per second"),
         ("- a\n", "key: value"), ("tasks: [a]\n", "one value"), ("tasks: /a\nstate: /a/b\n", "apart"),
     ])
     func `a value that cannot be is refused with the reason`(text: String, reason: String) throws {
@@ -138,7 +138,7 @@ struct ConfigurationTests {
         #expect(try read(["--config", file, "--compression", "auto"]).compression == .automatic)
         #expect(try read(["--compression", "9"]).compression == .level(9))
         let wrong = failure(["--config", try write("compression: 10\n", in: directory)])
-        #expect(wrong?.message.contains("1 (quick) to 9 (small)") == true)
+        #expect(wrong?.message.contains("1 (fast) to 9 (small)") == true)
     }
 
     @Test func `every setting is a flag, a key, and in both manual pages`() {

@@ -19,9 +19,9 @@ import Testing
     @Test func `a state is told once when it begins, and its end once`() {
         var log = StateLog()
         #expect(log.lines(for: status(.starting)).isEmpty)
-        #expect(log.lines(for: status(.running)).map(\.text) == ["in touch with the server"])
+        #expect(log.lines(for: status(.running)).map(\.text) == ["connected to the server"])
         for held in 1...40 { #expect(log.lines(for: status(held: held)).count == (held == 1 ? 1 : 0)) }
-        #expect(log.lines(for: status()).map(\.text) == ["no deletes are held any more"])
+        #expect(log.lines(for: status()).map(\.text) == ["no deletes are held for review any more"])
         #expect(log.lines(for: status(.offline)).map(\.text) == ["because"])
         var reverted = status()
         reverted.heldReverts = 12

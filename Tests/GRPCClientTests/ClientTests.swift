@@ -224,7 +224,7 @@ import Testing
             peer.headers([(":status", "200"), ("a", large), ("b", large)], stream: stream, isLast: true)
         },
         Answer("a message ahead of its headers", .unavailable) { $0.send(0, stream: $1, [0, 0, 0, 0, 0]) },
-        Answer("no HTTP/2", .unavailable) { peer, _ in peer.send(Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8)) },
+        Answer("not HTTP/2", .unavailable) { peer, _ in peer.send(Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8)) },
         Answer("a frame for no stream", .unavailable) { peer, _ in peer.send(0, stream: 77, [1]) },
         Answer("a push", .unavailable) { $0.send(5, flags: 4, stream: $1, [0, 0, 0, 2]) },
         Answer("an odd header block", .unavailable) {

@@ -88,7 +88,7 @@ struct ConnectingTests {
         for answer in [
             "SSH-2.0-x\r\n\r\n", "HTTP/1.1 abc\r\n\r\n", "\r\n\r\n", "HTTP/1.1 99999999999999999999 a\r\n\r\n",
         ] {
-            #expect(try outcome(answer).1 == .refused("its answer is no HTTP"), "\(answer)")
+            #expect(try outcome(answer).1 == .refused("its answer is not HTTP"), "\(answer)")
         }
         let endless = String(repeating: "a", count: 2 * ProxyRequest.limit)
         let (used, outcome) = try outcome(endless)

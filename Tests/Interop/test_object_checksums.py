@@ -232,12 +232,12 @@ def test_content_that_is_not_signed_is_checked_by_its_checksum(server, s3, name,
     assert first.endswith('-1"') and second.endswith('-1"')
     assert s3.get_object(Bucket=BUCKET, Key=name, IfMatch=second)["Body"].read() == content
     assert s3.head_object(Bucket=BUCKET, Key=name, ChecksumMode="ENABLED")["ChecksumCRC32C"] == text("CRC32C", content)
-    assert "is sound" in check(server)
+    assert "is undamaged" in check(server)
     place = next(path for path in (server.data / "objects").rglob("*") if path.is_file() and content in path.read_bytes())
     whole = place.read_bytes()
     place.write_bytes(whole.replace(content, content[:-1] + b"?"))
     try:
-        assert "is not what was put there" in check(server)
+        assert "differs from what was stored" in check(server)
     finally:
         place.write_bytes(whole)
 

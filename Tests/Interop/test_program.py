@@ -281,7 +281,7 @@ def test_check_finds_damage(root, fresh):
     for name in (changed.name, shortened.name, gone.name, "segments/1 at 4096", "segments/1 at 8192"):
         assert name in result.stdout
     # Nobody is to put an old backup back for what machines still have.
-    assert "puts it there again" in result.stderr
+    assert "uploads it again" in result.stderr
     assert len(run("check", "--data", fresh.data).stdout.splitlines()) == 3
     fresh.stop()
     database = fresh.data / "documents" / "main.db"

@@ -53,8 +53,8 @@ package final class AccountQuotas: Sendable {
             let whose = growth.owner == user ? "the account holds" : "the account that owns this holds"
             throw DocumentStoreError(
                 .resourceExhausted,
-                "Quota exceeded: \(whose) \(growth.count) documents of the \(limit) that it may. Delete some, or ask whoever "
-                    + "runs the server for more.")
+                "Quota exceeded: \(whose) \(growth.count) documents, and the limit is \(limit). Delete some, or "
+                    + "ask the server's administrator for more.")
         }
     }
 }

@@ -250,5 +250,5 @@ package actor AccountSession {
 
     private func client(_ server: String) -> IdentityClient { IdentityClient(url: server, http: http) }
 
-    private static let nobody = IdentityError(.notSignedIn, "Nobody is signed in; run `ferry login URL`.")
+    private static let nobody = IdentityError(.notSignedIn, "No account is signed in; run `ferry login URL`.")
 }

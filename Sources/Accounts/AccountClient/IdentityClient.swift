@@ -212,7 +212,7 @@ package struct IdentityClient: Sendable {
         .emailExists: "An account with this e-mail exists already; sign in to it instead.",
         .invalidEmail: "That is not an e-mail address.",
         .weakPassword: "The password is too short: at least 6 characters.",
-        .userDisabled: "The account is disabled; ask whoever runs the server.",
+        .userDisabled: "The account is disabled; ask the server's administrator.",
         .userNotFound: "The account does not exist any more; sign in again.",
         .invalidToken: "The server does not know this sign-in; sign in again.",
         .tokenExpired: "The session is over; sign in again.",
@@ -223,6 +223,6 @@ package struct IdentityClient: Sendable {
 
     private static func somebodyElse(_ url: String) -> IdentityError {
         IdentityError(
-            .offline, "What answers at \(url) is no identity server. Is this network's login page in the way?")
+            .offline, "The server at \(url) is not an identity server. This network may require a login page first.")
     }
 }

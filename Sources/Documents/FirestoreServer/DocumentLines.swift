@@ -82,7 +82,7 @@ package struct DocumentLines {
                 try body(try document(line))
             } catch {
                 throw FormatError(
-                    "\(path), the line that ends at byte \(position), is no document: \(error)", cause: error)
+                    "\(path), the line that ends at byte \(position), is not a document: \(error)", cause: error)
             }
             count += 1
         }

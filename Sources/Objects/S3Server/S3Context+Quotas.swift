@@ -60,6 +60,6 @@ extension S3Error {
         S3Error(
             "QuotaExceeded",
             "The account keeps \(ByteCount.text(max(0, used))) of the \(ByteCount.text(limit)) that it may. Remove some, "
-                + "or ask whoever runs the server for more.", 403)
+                + "or ask the server's administrator for more.", 403)
     }
 }

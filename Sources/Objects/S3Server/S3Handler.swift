@@ -77,7 +77,7 @@ package struct S3Handler: Sendable {
 
     /// A full disk. The text is the same each time, so that the log reports it once.
     private struct FullDisk: Error, CustomStringConvertible {
-        let description = "The disk is full. Make room; clients try again automatically."
+        let description = "The disk is full. Free some space; clients retry automatically."
     }
 
     private func response(to error: S3Error, _ request: HTTPServerRequest, _ id: String) -> HTTPResponse {

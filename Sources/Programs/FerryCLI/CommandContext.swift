@@ -57,7 +57,7 @@ struct CommandContext: Sendable {
         switch terminal.confirm(question) {
         case true?: return
         case false?: throw CommandFailure("Nothing was changed.", status: .failure)
-        case nil: throw CommandFailure(question, hint: "Say so with --yes where no terminal can ask.", status: .usage)
+        case nil: throw CommandFailure(question, hint: "Without a terminal, confirm with --yes.", status: .usage)
         }
     }
 }

@@ -6,17 +6,17 @@ package enum FerryTool {
 
     /// The command with all subcommands, in the order of the help.
     static let command: Command = Command(
-        "ferry", summary: "controls the daemon that keeps your tasks directory in step",
+        "ferry", summary: "controls the daemon that syncs your tasks directory",
         discussion: """
-            Tasks are files: edit them in any editor, or with these commands. A TASK is the beginning of its id, the path of its
-            file, or words of its title.
+            Tasks are files: edit them in any editor, or with these commands. A TASK is the start of its id, the path of
+            its file, or words of its title.
             """,
         options: [
             Option("socket", value: "PATH", summary: "the daemon's socket (FERRY_SOCKET)", completion: .files),
             Option(
                 "color", value: "WHEN", summary: "auto, always or never (NO_COLOR)",
                 completion: .words(["auto", "always", "never"])),
-            Option("verbose", short: "v", summary: "say more about errors"),
+            Option("verbose", short: "v", summary: "print the causes of errors"),
         ],
         subcommands: [
             .add, .list, .show, .edit, .done, .undone, .set, .move, .remove, .lists,

@@ -9,10 +9,10 @@ package enum DaemonTool {
 
     /// The command with all subcommands, in the order of the help.
     static let command: Command = Command(
-        "ferryd", summary: "keeps the tasks directory in step with the other machines of its user",
+        "ferryd", summary: "syncs the tasks directory with the other machines of its user",
         discussion: """
-            The daemon watches a directory of task files, merges what changes there with what changes elsewhere, and moves
-            attachments. 'ferry' controls it; 'ferry login URL' tells it where the server is.
+            The daemon watches a directory of task files, merges local changes with those of other machines, and
+            transfers attachments. 'ferry' controls it; 'ferry login URL' connects it to a server.
 
                 systemctl --user enable --now ferryd.socket ferryd.service
             """,

@@ -8,10 +8,10 @@ package enum FerryServerTool {
 
     /// The command with all subcommands, in the order of the help.
     static let command: Command = Command(
-        "ferry-server", summary: "keeps documents, objects and accounts for the machines of its users",
+        "ferry-server", summary: "stores documents, objects and accounts for the machines of its users",
         discussion: """
-            Documents are served over google.firestore.v1, objects over S3, accounts over the Identity Toolkit's REST with OpenID
-            Connect tokens; one URL is all that 'ferry login' needs. Everything is kept in one directory.
+            Documents are served over google.firestore.v1, objects over S3, accounts over the Identity Toolkit's REST
+            with OpenID Connect tokens. 'ferry login' needs only one URL. All data is in one directory.
 
                 ferry-server run --data /srv/ferry --http 127.0.0.1:7441 --documents 127.0.0.1:7440
             """,
@@ -69,10 +69,10 @@ package enum FerryServerTool {
                 tls-cert: /etc/ferry/chain.pem
                 tls-key: /etc/ferry/key.pem
 
-            Behind a proxy that ends TLS, the server listens on loopback, and url says what the proxy is called; clients learn it
-            from there. What begins with /google.firestore.v1.Firestore/ goes to documents as gRPC, all else to http with the
-            Host header as it came; neither is limited in size. Where documents have a port of their own at the proxy,
-            documents-url names it.
+            Behind a proxy that terminates TLS, the server listens on loopback, and url is the URL of the proxy, which
+            clients learn from the server. The proxy passes paths that begin with /google.firestore.v1.Firestore/ to
+            documents as gRPC, and all others to http with the original Host header, without a size limit. If documents
+            have a port of their own at the proxy, documents-url names it.
 
                 url: https://tasks.example.org
             """
@@ -84,16 +84,16 @@ package enum FerryServerTool {
 
             1 failed; a port or the directory may be in use
 
-            2 wrong usage of another command than run
+            2 wrong usage of a command other than run
 
-            78 bad configuration: an option, a key or what it names cannot be used
+            78 bad configuration: an option, a key, or a file that it names cannot be used
 
             130 interrupted
             """
         ),
         (
             "Environment",
-            "STATE_DIRECTORY, as systemd sets it, is where the data is kept when --data does not say."
+            "STATE_DIRECTORY, which systemd sets, is the data directory if --data is not given."
         ),
         ("See also", "ferry(1), ferryd(8)"),
     ]

@@ -158,7 +158,7 @@ final class ChannelCore: LoopMember, @unchecked Sendable {
     private func connect() {
         guard let shared = shared.withLock({ $0 }) else { return }
         guard let endpoint else {
-            return failed(GRPCStatus(.unavailable, "\"\(target)\" is no address of a server."))
+            return failed(GRPCStatus(.unavailable, "\"\(target)\" is not the address of a server."))
         }
         do throws(GRPCStatus) {
             if case .tls(let roots, let name) = configuration.security, tls == nil {

@@ -128,7 +128,7 @@ struct ListeningSocket: Sendable {
         case (.tcp(_, let port), EADDRINUSE):
             why =
                 "port \(port) is in use. Stop the program that holds it (`ss -ltnp 'sport = :\(port)'` names it), "
-                + "or choose another port; 0 takes a free one"
+                + "or choose another port; 0 selects a free one"
         case (.unix, EADDRINUSE): why = "a running program answers on it. Stop that one, or choose another path"
         case (.tcp, EACCES): why = "ports below 1024 need root or CAP_NET_BIND_SERVICE. Choose a higher one"
         case (.unix, ENOENT): why = "its directory does not exist. Create it, or choose another path"

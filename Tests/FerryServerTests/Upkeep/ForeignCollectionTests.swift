@@ -120,7 +120,7 @@ struct ForeignCollectionTests {
         for _ in 0..<3 {
             ground.advance(days: 40)
             let report = try await ground.collect()
-            #expect(report.problems.count == 1 && report.problems[0].contains("is not what was put there"))
+            #expect(report.problems.count == 1 && report.problems[0].contains("differs from what was stored"))
         }
         #expect(try await ground.has(unused))
         #expect(try await ground.has(others, of: "bob") == false)

@@ -385,7 +385,7 @@ final class AccountStore: Sendable {
     }
 
     private static let invalidInvitation = IdentityError(
-        .invalidCode, "The invitation is unknown, used up or expired. Ask whoever runs the server for another.")
+        .invalidCode, "The invitation is unknown, used up or expired. Ask the server's administrator for another.")
 
     private static let emailExists = IdentityError(
         .emailExists, "An account with this e-mail exists already. Sign in to it, or take another e-mail.")

@@ -103,12 +103,12 @@ package final class Accounts: Sendable {
         case .open: break
         case .closed:
             throw IdentityError(
-                .signUpRestricted, "This server makes no new accounts. Ask whoever runs it for one.")
+                .signUpRestricted, "This server creates no new accounts. Ask its administrator for one.")
         case .invite:
             guard let code = origin.invitation, !code.isEmpty else {
                 throw IdentityError(
                     .signUpRestricted,
-                    "A new account on this server needs an invitation. Ask whoever runs it for a code; --invite takes it."
+                    "A new account on this server needs an invitation. Ask its administrator for a code, and use --invite."
                 )
             }
             let digest = OneTimeCode.digest(code)
@@ -369,7 +369,7 @@ package final class Accounts: Sendable {
     private static let emailExists = IdentityError(
         .emailExists, "An account with this e-mail exists already. Sign in to it instead.")
     private static let invalidPasswordCode = IdentityError(
-        .invalidCode, "The code is unknown, used or expired. Ask whoever runs the server for another.")
+        .invalidCode, "The code is unknown, used or expired. Ask the server's administrator for another.")
 
-    static let disabled = IdentityError(.userDisabled, "The account is disabled; ask whoever runs the server.")
+    static let disabled = IdentityError(.userDisabled, "The account is disabled; ask the server's administrator.")
 }

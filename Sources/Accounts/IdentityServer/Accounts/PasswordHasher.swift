@@ -40,7 +40,7 @@ final class PasswordHasher: Sendable {
                 refuse: {
                     continuation.resume(
                         throwing: IdentityError(
-                            .tooManyAttempts, "Too many people sign in at once; try again in a moment."))
+                            .tooManyAttempts, "Too many users sign in at once; try again in a moment."))
                 })
             let (refused, mustStart) = state.withLock { state in
                 let refused = state.queue.append(job, for: address)

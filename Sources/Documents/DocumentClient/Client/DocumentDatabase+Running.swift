@@ -146,7 +146,7 @@ extension DocumentDatabase {
             while let events = try await stream.nextEvents() {
                 lastHeard = environment.now()
                 if case .lineage(let lineage)? = events.first, try replica.isOther(lineage: lineage) {
-                    hold("The server was put back to an earlier state, perhaps from a backup.")
+                    hold("The server was restored to an earlier state, perhaps from a backup.")
                     return .transient
                 }
                 heardFromRemote()
@@ -196,7 +196,7 @@ extension DocumentDatabase {
     /// Performs the follow-up work of applying boundaries.
     private func handle(_ outcome: Replica.ListenOutcome) async throws {
         if outcome.wentBack {
-            return hold("The server is older than what was seen of it; perhaps it was restored from a backup.")
+            return hold("The server has an earlier state than before; perhaps it was restored from a backup.")
         }
         if !outcome.mismatched.isEmpty {
             try replica.forgetTokens(of: outcome.mismatched)

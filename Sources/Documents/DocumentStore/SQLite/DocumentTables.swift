@@ -358,7 +358,7 @@ enum StoredDataError: Error, CustomStringConvertible {
         case .damaged(let path): "\(path) is damaged."
         case .missingCollection(let number): "The table of collections lacks number \(number)."
         case .missingDocument(let number): "The index refers to document number \(number), which is not there."
-        case .badID(let number): "A document of collection number \(number) has an id that is no UTF-8."
+        case .badID(let number): "A document of collection number \(number) has an id that is not UTF-8."
         }
     }
 }

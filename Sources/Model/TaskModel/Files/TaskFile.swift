@@ -123,7 +123,7 @@ public struct TaskFile: Sendable {
         if let nul = bytes.firstIndex(of: 0) {
             let line = 1 + bytes[..<nul].count { $0 == UInt8(ascii: "\n") }
             return TaskFileProblem(
-                .notText, "the file holds NUL bytes and is no text; restore it with \"ferry history\"", line: line)
+                .notText, "the file contains NUL bytes and is not text; restore it with \"ferry history\"", line: line)
         }
         var line = 1 + bytes[..<start].count { $0 == UInt8(ascii: "\n") }
         for part in bytes[start...].split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {

@@ -50,7 +50,7 @@ public struct Manifest: Hashable, Sendable {
         do throws(JSONError) {
             try JSONReader.read(bytes, depth: 4) { (reader) throws(JSONError) in try parts.read(&reader) }
         } catch {
-            throw Self.corrupt("it is no JSON of the right form")
+            throw Self.corrupt("it is not JSON of the right form")
         }
         guard let version = parts.version else { throw Self.corrupt("it has no version") }
         guard version == Self.version else {
@@ -61,7 +61,7 @@ public struct Manifest: Hashable, Sendable {
         guard let size = parts.size, let sha256 = parts.sha256, let chunks = parts.chunks else {
             throw Self.corrupt("size, sha256 or chunks are missing")
         }
-        if let wrong = parts.wrongEntry { throw Self.corrupt("entry \(wrong) is no chunk") }
+        if let wrong = parts.wrongEntry { throw Self.corrupt("entry \(wrong) is not a chunk") }
         guard parts.total == size else {
             throw Self.corrupt("its chunks make \(parts.total) bytes and its size says \(size)")
         }

@@ -21,7 +21,7 @@ extension ObjectStore {
         _ key: ObjectKey, limit: Int, _ budget: ByteBudget?
     ) async throws -> (Manifest, byteCount: Int) {
         guard case .manifest(let id)? = ContentReference(key: key.text) else {
-            throw ObjectStorageError(.invalid, "\(key) is no key of a manifest")
+            throw ObjectStorageError(.invalid, "\(key) is not the key of a manifest")
         }
         // The memory is taken before the request, because a response that waits for memory would
         // keep a connection from others that have memory. Most manifests are short; a long one is

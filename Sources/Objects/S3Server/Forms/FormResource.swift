@@ -35,7 +35,7 @@ struct FormResource: Sendable {
         guard fields["tagging"] == nil else { throw S3Error.notImplemented("The field tagging") }
         if let acl = fields["acl"] { headers.add("x-amz-acl", acl) }
         for (name, value) in fields where Self.isHeader(name) { headers.add(name, value) }
-        guard headers.areValid else { throw S3Error.invalidArgument("A field of the form is no header field.") }
+        guard headers.areValid else { throw S3Error.invalidArgument("A field of the form is not a header field.") }
         try RequestHeaderRules.check(headers)
         let call = S3Call(
             request: HTTPServerRequest(

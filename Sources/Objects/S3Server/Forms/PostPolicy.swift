@@ -42,7 +42,7 @@ struct PostPolicy: Sendable {
             if let object = item.objectValue {
                 guard !object.keys.isEmpty else { throw Self.invalid("a condition is empty") }
                 for name in object.keys {
-                    guard let value = object[name]?.stringValue else { throw Self.invalid("\(name) is no text") }
+                    guard let value = object[name]?.stringValue else { throw Self.invalid("\(name) is not a text") }
                     conditions.append(.equal(name.lowercased(), value))
                 }
             } else if let parts = item.arrayValue, parts.count == 3, let kind = parts[0].stringValue {

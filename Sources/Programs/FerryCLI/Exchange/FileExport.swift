@@ -61,7 +61,7 @@ struct FileExport {
             context.terminal.note(
                 "\(Count(tasks, "task")) and \(Count(attachments, "attachment")) copied to \(path.printable).")
             for name in missing {
-                context.terminal.note("ferry: \(name.printable) is not here; 'ferry get' brings attachments.")
+                context.terminal.note("ferry: \(name.printable) is not here; 'ferry get' downloads attachments.")
             }
         }
         return missing.isEmpty ? .success : .partlyDone

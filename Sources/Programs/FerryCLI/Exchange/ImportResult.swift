@@ -27,7 +27,7 @@ struct ImportResult {
         if !changed.isEmpty { parts.append("\(changed.count) of them changed") }
         if !alreadyThere.isEmpty { parts.append("\(alreadyThere.count) there already") }
         if !leftOut.isEmpty { parts.append("\(leftOut.count) left out") }
-        if hidden > 0 { parts.append("\(hidden) hidden not looked at") }
+        if hidden > 0 { parts.append("\(hidden) hidden ignored") }
         return parts.joined(separator: ", ") + "."
     }
 

@@ -81,7 +81,7 @@ struct ImportRun {
         var changes: [String] = []
         let name = task.path?.split(separator: "/").last.map(String.init)
         if !result.isTrial, let name, name != (change.fileName ?? "") + TaskDirectory.suffix {
-            changes.append("its file is called '\(name)' here, as the name was taken or cannot be kept")
+            changes.append("its file is called '\(name)' here, because its name is taken or not possible")
         }
         result.take(file.path, changes)
         if !result.isTrial { try await attach(file.attachments, of: path, to: task) }

@@ -40,7 +40,7 @@ struct TaskDirectory {
                 } else if let stem = Self.owner(of: path) {
                     attachments[stem, default: []].append(path)
                 } else {
-                    content.others.append((path, "It is no task file, whose name ends with .md."))
+                    content.others.append((path, "It is not a task file: its name does not end with .md."))
                 }
             },
             skip: { path, why in
@@ -50,7 +50,7 @@ struct TaskDirectory {
             let stem = String(path.dropLast(Self.suffix.count))
             return File(path: path, attachments: (attachments.removeValue(forKey: stem) ?? []).sorted())
         }
-        content.others += attachments.values.joined().map { ($0, "There is no task file beside its directory.") }
+        content.others += attachments.values.joined().map { ($0, "There is no task file next to its directory.") }
         content.others.sort { $0.path < $1.path }
         return content
     }

@@ -17,7 +17,7 @@ enum TaskRecord {
     static func record(_ bytes: ArraySlice<UInt8>) throws(RecordProblem) -> ImportRecord {
         let json: JSON
         do { json = try JSON(parsing: Array(bytes)) } catch { throw RecordProblem("It is \(error.description).") }
-        guard let record = json.objectValue else { throw RecordProblem("It is no JSON object.") }
+        guard let record = json.objectValue else { throw RecordProblem("It is not a JSON object.") }
         let inner = json["task"]?.objectValue
         let task = inner ?? record
         guard let title = task["title"]?.stringValue, title.contains(where: { !$0.isWhitespace }) else {
@@ -36,7 +36,7 @@ enum TaskRecord {
         result.change.due = task["due"]?.stringValue ?? ""
         result.change.isCompleted = task["completed"]?.booleanValue ?? false
         if let value = task["completed"], value.booleanValue == nil, !value.isNull {
-            result.changes.append("'completed' is neither true nor false, and is left out")
+            result.changes.append("'completed' is neither true nor false and is left out")
         }
         result.change.priority = TaskSummary.Priority.none
         if let value = task["priority"], !value.isNull {
@@ -83,7 +83,7 @@ enum TaskRecord {
         }
         let known = isNested ? members : members.union(taskMembers)
         for key in record.map(\.key) where !known.contains(key) {
-            result.changes.append("'\(key)' is not known, and is left out")
+            result.changes.append("'\(key)' is unknown and is left out")
         }
     }
 }

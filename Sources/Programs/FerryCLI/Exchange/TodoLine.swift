@@ -41,7 +41,7 @@ enum TodoLine {
                 if change.due == nil {
                     change.due = String(word.dropFirst(4))
                 } else {
-                    changes.append("'\(word)' stays in the title, since a task is due once")
+                    changes.append("'\(word)' stays in the title, because a task has one due date")
                     title.append(word)
                 }
             } else if word.hasPrefix("pri:"), letter == nil, let found = priority("(\(word.dropFirst(4)))") {
@@ -60,7 +60,7 @@ enum TodoLine {
         }
         if title.isEmpty {
             title = Array(words)
-            changes.append("its tags are its title, as it has no other words")
+            changes.append("its tags are its title, because it has no other words")
         }
         change.title = title.joined(separator: " ")
         return (change, changes)

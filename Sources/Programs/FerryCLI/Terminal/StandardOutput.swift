@@ -17,7 +17,7 @@ enum StandardOutput {
         guard let number = failure.withLock({ $0 }) else { return }
         guard number != EPIPE else { throw CommandFailure("", status: .brokenPipe) }
         throw CommandFailure(
-            "Standard output: \(String(cString: strerror(number))). What was printed is incomplete.", status: .failure)
+            "Standard output: \(String(cString: strerror(number))). The output is incomplete.", status: .failure)
     }
 }
 

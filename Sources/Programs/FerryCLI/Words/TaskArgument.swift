@@ -52,7 +52,7 @@ extension CommandContext {
         }
         throw CommandFailure(
             "There is no file '\(word.printable)' in this directory.",
-            hint: "For the one in the tasks directory: \(tasks)/\(word)", status: .notFound)
+            hint: "For the file in the tasks directory: \(tasks)/\(word)", status: .notFound)
     }
 
     private func exists(_ path: String) -> Bool {

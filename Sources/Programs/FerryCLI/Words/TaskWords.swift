@@ -97,7 +97,7 @@ struct TaskWords {
         case .priority:
             guard let priority = TaskSummary.Priority(rawValue: value.isEmpty ? "none" : value.lowercased()) else {
                 throw UsageError(
-                    "There is no priority '\(value)': high, medium, low or none. A backslash before a word keeps it as text."
+                    "There is no priority '\(value)'; use high, medium, low or none. A backslash before a word keeps it as text."
                 )
             }
             change.priority = priority

@@ -16,11 +16,11 @@ enum ManualPages {
         return Command(
             "ferryd.yaml", summary: "configuration of ferryd",
             discussion: """
-                A YAML mapping. An unknown key is an error that names the nearest right one. Flags win over variables of the
-                environment, and those over this file. Paths begin with / or ~/.
+                A YAML mapping. An unknown key is an error that names the most similar key. Flags take precedence over
+                environment variables, and variables over this file. Paths begin with / or ~/.
 
-                ferryd reads ~/.config/ferry/ferryd.yaml, or the file that --config or FERRY_CONFIG names, when it starts and on
-                SIGHUP.
+                ferryd reads ~/.config/ferry/ferryd.yaml, or the file that --config or FERRY_CONFIG names, when it
+                starts and on SIGHUP.
                 """
         ).manualPage(
             section: 5, version: DaemonTool.version, date: DaemonTool.releaseDate,
@@ -41,7 +41,8 @@ enum ManualPages {
         (
             "Signals",
             """
-            SIGTERM and SIGINT stop the daemon within 5 seconds; what was saved is kept. SIGHUP reads the configuration again.
+            SIGTERM and SIGINT stop the daemon within 5 seconds without losing data. SIGHUP reads the configuration
+            again.
             """
         ),
         (
@@ -49,16 +50,16 @@ enum ManualPages {
             """
             ~/.config/ferry/ferryd.yaml, see ferryd.yaml(5).
 
-            ~/.local/share/ferry: session.json (mode 0600), server.json, one replica-….db a server and account.
+            ~/.local/share/ferry: session.json (mode 0600), server.json, one replica-….db for each server and account.
 
-            A state file that is damaged is moved aside as replica-….db.damaged-…; the daemon builds a new one from the tasks
+            A damaged state file is renamed to replica-….db.damaged-…; the daemon builds a new one from the tasks
             directory and the server.
             """
         ),
         (
             "Exit status",
             """
-            0 stopped as asked
+            0 stopped on request
 
             1 failed; another daemon may use the state or the tasks directory
 

@@ -3,7 +3,7 @@ import SystemIO
 
 extension Command {
     static let run: Command = Command(
-        "run", summary: "keeps the tasks directory in step until it is told to stop",
+        "run", summary: "syncs the tasks directory until it is stopped",
         discussion: """
             When it is ready it prints one line, 'ready PATH-OF-SOCKET', and tells systemd. SIGTERM and SIGINT stop it in good
             order within 5 seconds.

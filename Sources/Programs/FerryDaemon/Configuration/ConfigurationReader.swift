@@ -102,7 +102,7 @@ struct ConfigurationReader {
         let (tasks, state) = (configuration.tasks, configuration.state)
         guard tasks != state, !state.hasPrefix(tasks + "/"), !tasks.hasPrefix(state + "/") else {
             throw DaemonError(
-                .configuration, "The tasks directory \(tasks) and the state directory \(state) must lie apart.")
+                .configuration, "The tasks directory \(tasks) and the state directory \(state) must be separate.")
         }
         return configuration
     }
@@ -206,7 +206,7 @@ struct ConfigurationReader {
         }
         let pem = String(decoding: bytes, as: UTF8.self)
         guard pem.contains("-----BEGIN CERTIFICATE-----") else {
-            throw invalid(.tlsCA, source, "names \(path), in which there is no certificate in the PEM form")
+            throw invalid(.tlsCA, source, "names \(path), which has no certificate in PEM format")
         }
         return DaemonConfiguration.Authorities(path: path, pem: pem)
     }
@@ -214,7 +214,7 @@ struct ConfigurationReader {
     private func rate(_ setting: Setting) throws -> Int? {
         guard let (text, source) = try value(setting) else { return nil }
         guard let bytes = Self.bytes(text) else {
-            throw invalid(setting, source, "is bytes a second, such as 500K or 2M, not '\(text)'")
+            throw invalid(setting, source, "is bytes per second, such as 500K or 2M, not '\(text)'")
         }
         return bytes == 0 ? nil : bytes
     }
@@ -232,7 +232,7 @@ struct ConfigurationReader {
         guard let (text, source) = try value(.compression), text != "auto" else { return .automatic }
         if text == "off" { return .off }
         guard let level = Int(text), (1...9).contains(level) else {
-            throw invalid(.compression, source, "is auto, off, or a level from 1 (quick) to 9 (small), not '\(text)'")
+            throw invalid(.compression, source, "is auto, off, or a level from 1 (fast) to 9 (small), not '\(text)'")
         }
         return .level(level)
     }
@@ -260,7 +260,7 @@ struct ConfigurationReader {
         _ text: String, in directory: String, home: String?, named place: String
     ) throws -> String {
         guard !text.isEmpty, !text.utf8.contains(0) else {
-            throw DaemonError(.configuration, "\(place) names no path.")
+            throw DaemonError(.configuration, "\(place) is not a path.")
         }
         var path = text
         if text == "~" || text.hasPrefix("~/") {

@@ -27,58 +27,59 @@ struct Setting: Sendable, Hashable {
     static let tasks = Setting(
         "tasks", "DIR", "the tasks directory (default ~/Tasks)", completion: .directories,
         details:
-            "Made if it is absent when the daemon runs for the first time; later a missing directory is a fault, and "
+            "Created when the daemon runs for the first time. Later a missing directory is an error, and "
             + "nothing is sent until it is back.")
     static let state = Setting(
         "state", "DIR", "where the daemon keeps its state (default ~/.local/share/ferry)", completion: .directories,
         details: "Holds the session, the replica and the journal of unsent changes. Mode 0700. One daemon at a time.")
     static let socket = Setting(
         "socket", "PATH", "the control socket (default $XDG_RUNTIME_DIR/ferry/ferryd.sock)", completion: .files,
-        details: "A socket that systemd passes (FileDescriptorName=control) comes first.")
+        details: "A socket that systemd passes (FileDescriptorName=control) takes precedence.")
     static let deviceName = Setting(
-        "device-name", "NAME", "what other machines call this one (default: the host's name)",
+        "device-name", "NAME", "the name of this machine on other machines (default: the host name)",
         details: "Up to 100 characters. Histories and 'ferry devices' show it.")
     static let logLevel = Setting(
-        "log-level", "LEVEL", "least level that is logged (default info)",
+        "log-level", "LEVEL", "lowest level that is logged (default info)",
         completion: .words(LogLevel.allCases.map(\.name)),
         details: "One of \(LogLevel.allCases.map(\.name).joined(separator: ", ")). SIGHUP applies a change.")
     static let uploadLimit = Setting(
-        "upload-limit", "RATE", "bytes a second for uploads, such as 500K or 2M (default: no limit)",
+        "upload-limit", "RATE", "bytes per second for uploads, such as 500K or 2M (default: no limit)",
         details: "A whole number, with K, M or G for 1024, 1024² or 1024³; 0 is no limit. SIGHUP applies a change.")
     static let downloadLimit = Setting(
-        "download-limit", "RATE", "bytes a second for downloads (default: no limit)",
-        details: "As upload-limit.")
+        "download-limit", "RATE", "bytes per second for downloads (default: no limit)",
+        details: "Like upload-limit.")
     static let download = Setting(
-        "download", "WHAT", "attachments that come by themselves: all, none, or up to a size such as 10M (default all)",
+        "download", "WHAT", "attachments to download automatically: all, none, or a size such as 10M (default all)",
         details:
-            "'ferry get' brings the others; newer versions of what is here always come. A restart applies a change.")
+            "'ferry get' downloads the others. New versions of local attachments always come. A restart applies a change."
+    )
 
     static let tlsCA = Setting(
         "tls-ca", "FILE", "PEM file of the certificates to trust (default: the system's)", completion: .files,
         details:
-            "For a server whose certificate comes from an authority of your own, or is its own. It stands in for the system's "
+            "For a server with a self-signed certificate, or one from an authority of your own. It replaces the system's "
             + "certificates. A restart applies a change.")
 
     static let compression = Setting(
         "compression", "HOW", "how attachments are compressed: auto, off, or a level from 1 to 9 (default auto)",
         completion: .words(["auto", "off"] + (1...9).map(String.init)),
         details:
-            "auto measures the link and the compressor and takes level 3, 6 or 9, or none where that is twice as quick. "
-            + "Pictures, films and archives are never compressed. A restart applies a change.")
+            "auto measures the link and the compressor and uses level 3, 6 or 9, or none if that is twice as fast. "
+            + "Images, videos and archives are never compressed. A restart applies a change.")
 
     static let trashDays = Setting(
-        "trash-days", "DAYS", "for how many days the trash keeps what was deleted, 0 for ever (default 30)",
+        "trash-days", "DAYS", "days for which the trash keeps deleted items, 0 for ever (default 30)",
         details:
-            "The machine of a user with the smallest number empties the trash of all, and each its own .ferry/trash and .ferry/recovered. "
+            "The smallest number of a user's machines applies to the shared trash, and each machine's own to .ferry/trash and .ferry/recovered. "
             + "A restart applies a change.")
 
     static let objectsKeys = Setting(
         "objects-keys", "FILE",
-        "keys for attachments that the server has in another S3 store (default: AWS_ACCESS_KEY_ID and the like)",
+        "keys for attachments in another S3 store (default: AWS_ACCESS_KEY_ID and related variables)",
         completion: .files,
         details:
-            "A file as ~/.aws/credentials, of which the profile 'default' counts, with mode 0600. It is read again once a minute. "
-            + "Without it AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN of the environment are taken.")
+            "A file in the format of ~/.aws/credentials with the profile 'default' and mode 0600. It is read again every minute. "
+            + "Without it, the variables AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN are used.")
 
     static let all = [
         tasks, state, socket, deviceName, logLevel, uploadLimit, downloadLimit, download, tlsCA, compression, trashDays,
@@ -93,5 +94,5 @@ extension Option {
         completion: .files)
     static let rebind = Option(
         "rebind",
-        summary: "take the tasks directory and the server as they are now; files are united, nothing is deleted")
+        summary: "accept the present tasks directory and server; files are merged, nothing is deleted")
 }

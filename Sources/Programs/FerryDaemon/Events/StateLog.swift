@@ -28,7 +28,7 @@ struct StateLog {
             lines.append(
                 isHolding
                     ? Line(level: .warning, text: "many deletes at once are held; 'ferry deletes' shows them")
-                    : Line(level: .notice, text: "no deletes are held any more"))
+                    : Line(level: .notice, text: "no deletes are held for review any more"))
             holdsDeletes = isHolding
         }
         let isReverted = status.heldReverts > 0
@@ -45,8 +45,8 @@ struct StateLog {
         if isConflicting != hasConflicts {
             lines.append(
                 isConflicting
-                    ? Line(level: .notice, text: "a merge displaced values; 'ferry conflicts' shows them")
-                    : Line(level: .notice, text: "all conflicts are settled"))
+                    ? Line(level: .notice, text: "a merge replaced values; 'ferry conflicts' shows them")
+                    : Line(level: .notice, text: "all conflicts are resolved"))
             hasConflicts = isConflicting
         }
         let current = Dictionary(grouping: status.problems, by: \.code)
@@ -67,10 +67,10 @@ struct StateLog {
         switch status.state {
         case .running:
             return Line(
-                level: .notice, text: old == .rootHeld ? "the tasks directory is back" : "in touch with the server")
+                level: .notice, text: old == .rootHeld ? "the tasks directory is back" : "connected to the server")
         // Pausing and resuming are logged by the command that does them.
         case .paused: return nil
-        case .needsSignIn where old == nil: return Line(level: .notice, text: status.reason ?? "nobody is signed in")
+        case .needsSignIn where old == nil: return Line(level: .notice, text: status.reason ?? "not signed in")
         case .rootHeld, .serverHeld: return Line(level: .error, text: status.reason ?? status.state.rawValue)
         default: return Line(level: .warning, text: status.reason ?? status.state.rawValue)
         }

@@ -24,13 +24,13 @@ struct ControlSocket: Service {
         let address: HTTPServerAddress
         if let passed {
             guard passed.isUnix, passed.isListening else {
-                throw DaemonError(.configuration, "systemd passed a control socket that is no listening Unix socket.")
+                throw DaemonError(.configuration, "systemd's control socket is not a listening Unix socket.")
             }
             address = .descriptor(passed.descriptor)
         } else {
             do { try FileSystem.makeDirectories(FileSystem.split(path).parent, mode: 0o700) } catch {
                 throw DaemonError(
-                    .failed, "The directory of the control socket cannot be made: \(error.message).", cause: error)
+                    .failed, "The directory of the control socket cannot be created: \(error.message).", cause: error)
             }
             address = .unix(path: path)
         }

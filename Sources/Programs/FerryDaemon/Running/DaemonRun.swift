@@ -89,7 +89,7 @@ struct DaemonRun {
         let restart = ProgramRestart()
         let activity = engine.activity
         try StopDeadline.arm(after: Self.stopLimit) { [logger] in
-            logger.critical("the daemon does not stop, ending it", ["waits-for": activity.summary ?? "unknown"])
+            logger.critical("the daemon does not stop and is ended", ["waits-for": activity.summary ?? "unknown"])
         }
         let group = ServiceGroup(
             [
@@ -137,7 +137,7 @@ struct DaemonRun {
             guard try state.isNew, !FileSystem.exists(configuration.tasks) else { return }
             try FileSystem.makeDirectories(configuration.tasks, mode: 0o755)
         } catch {
-            throw DaemonError(.failed, "The tasks directory cannot be made: \(error.message).", cause: error)
+            throw DaemonError(.failed, "The tasks directory cannot be created: \(error.message).", cause: error)
         }
     }
 

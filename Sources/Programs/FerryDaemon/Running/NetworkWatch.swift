@@ -24,7 +24,7 @@ struct NetworkWatch: Service {
             } catch is CancellationError {
             } catch {
                 // Without notifications, a dead connection is detected by its timeouts.
-                logger.notice("network changes are not seen", ["reason": "\(error)"])
+                logger.notice("network changes cannot be watched", ["reason": "\(error)"])
                 await GracefulStop.wait()
             }
         } onRequest: {

@@ -38,7 +38,7 @@ struct Checkup {
 
     func run() async -> [HealthCheck] {
         var checks = [
-            HealthCheck("daemon", .ok, "ferryd \(status.version) answers on \(configuration.socket)."), root, watches,
+            HealthCheck("daemon", .ok, "ferryd \(status.version) responds on \(configuration.socket)."), root, watches,
         ]
         checks += [space(in: configuration.tasks, "tasks"), space(in: configuration.state, "state")]
         if let service { checks.append(service.check) }
@@ -117,13 +117,13 @@ struct Checkup {
         let code = "disk-\(name)"
         guard let free = try? FileSystem.freeSpace(path) else {
             return HealthCheck(
-                code, .attention, "The free space of \(path) is not known.", remedy: "Look at: df \(path)")
+                code, .attention, "The free space of \(path) is unknown.", remedy: "Look at: df \(path)")
         }
         let text = "\(free >> 20) MiB"
         guard free >= Self.leastFreeSpace else {
             return HealthCheck(
                 code, .failed, "Only \(text) are free on the disk of \(path).",
-                remedy: "Make room; what waits is written by itself then.")
+                remedy: "Free some space; waiting changes are then written automatically.")
         }
         return HealthCheck(code, .ok, "\(text) are free on the disk of \(path).")
     }
@@ -132,7 +132,7 @@ struct Checkup {
 
     private var signIn: HealthCheck {
         guard let account = status.account else {
-            return HealthCheck("sign-in", .failed, "Nobody is signed in.", remedy: Account.nobody.hint)
+            return HealthCheck("sign-in", .failed, "No account is signed in.", remedy: Account.nobody.hint)
         }
         if status.state == .needsSignIn {
             return HealthCheck("sign-in", .failed, status.reason ?? "Signing in is needed.", remedy: status.hint)
@@ -191,7 +191,7 @@ struct Checkup {
                 online
                     ? "\(server.documents) answers (documents)."
                     : status.state == .paused
-                        ? "\(server.documents) (documents) is not asked while syncing is paused."
+                        ? "\(server.documents) (documents) is not checked while syncing is paused."
                         : "\(server.documents) (documents): \(status.reason ?? "not connected").",
                 remedy: online || status.state == .paused ? nil : "ferry sync tries again at once."))
         return checks
@@ -207,10 +207,10 @@ struct Checkup {
     private func refused(_ error: any Error, by server: ServerDescription) -> HealthCheck {
         HealthCheck(
             "endpoint-objects", .failed,
-            "\(Self.place(server.objects)) (objects) does not serve this machine: \(error)",
+            "\(Self.place(server.objects)) (objects) refuses this machine: \(error)",
             remedy: server.keepsObjects
-                ? "ferry login URL, and look at the log of ferry-server."
-                : "Look at objects-keys in ferryd.yaml, and at objects and objects-region of ferry-server.")
+                ? "Run ferry login URL, and check the log of ferry-server."
+                : "Check objects-keys in ferryd.yaml, and objects and objects-region of ferry-server.")
     }
 
     /// Returns `host:port` of a URL.
@@ -259,15 +259,15 @@ struct Checkup {
         let days = configuration.trashDays
         let end =
             days == 0
-            ? "Nothing of it goes by itself, as trash-days is 0."
-            : goes.map { "The first goes for good on \($0.rfc3339.prefix(10))." }
-                ?? "Each goes for good \(Count(days, "day", "days")) after it was first seen."
+            ? "Nothing is removed automatically, because trash-days is 0."
+            : goes.map { "The first is removed on \($0.rfc3339.prefix(10))." }
+                ?? "Each is removed \(Count(days, "day", "days")) after it was found."
         return [
             HealthCheck(
                 "recovered", .attention,
                 "\(Count(count, "file", "files")) in \(configuration.tasks)/.ferry/recovered, left by a crash or a failed write, may "
-                    + "have words that are nowhere else. \(end)",
-                remedy: "Look there; move out what is missing elsewhere, and delete the rest.")
+                    + "contain text that exists nowhere else. \(end)",
+                remedy: "Check the files, move out those with missing text, and delete the rest.")
         ]
     }
 
@@ -275,7 +275,7 @@ struct Checkup {
         let copies = await stack?.sync.catalog.living.filter { OtherSync.isConflictCopy($0.title) }.map(\.title) ?? []
         var found: [String] = []
         if let (name, directory) = OtherSync.program(at: configuration.tasks) {
-            found.append("\(name) keeps \(directory) in step, too.")
+            found.append("\(name) also syncs \(directory).")
         }
         if let tree = OtherSync.workingTree(around: configuration.tasks) {
             found.append(
@@ -294,7 +294,7 @@ struct Checkup {
         return [
             HealthCheck(
                 "other-sync", .attention, found.joined(separator: " "),
-                remedy: "Let one program alone do it: each takes the other's work for its user's.")
+                remedy: "Use only one program: each takes the changes of the other for the user's.")
         ]
     }
 
@@ -304,7 +304,8 @@ struct Checkup {
             checks.append(
                 HealthCheck(
                     "held-deletes", .attention,
-                    "\(Count(status.heldDeletes, "delete is", "deletes are")) held.", remedy: "ferry deletes"))
+                    "\(Count(status.heldDeletes, "delete is", "deletes are")) held for review.", remedy: "ferry deletes"
+                ))
         }
         if status.heldReverts > 0 {
             checks.append(

@@ -45,7 +45,7 @@ extension DaemonService {
 
     private static func transfer(_ id: String, of sync: TaskSync) async throws -> TransferSummary {
         guard let transfer = await sync.allTransfers.first(where: { $0.id == id }) else {
-            throw ControlError(.notFound, "The transfer \(id) is not there any more.")
+            throw ControlError(.notFound, "The transfer \(id) does not exist any more.")
         }
         return TransferSummary(transfer)
     }

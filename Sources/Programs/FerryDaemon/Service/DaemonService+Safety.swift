@@ -12,7 +12,7 @@ extension DaemonService {
         let sync = try await stack().sync
         guard confirmed || ids.count <= Self.removalLimit else {
             throw ControlError(
-                .conflict, "\(ids.count) tasks at once go to the trash only when that is confirmed.", hint: "Add --yes."
+                .conflict, "Moving \(ids.count) tasks to the trash must be confirmed.", hint: "Add --yes."
             )
         }
         let removed = try await lookup.summaries(of: ids, sync)
@@ -105,7 +105,7 @@ extension DaemonService {
         guard found.count > 1 else { return found.first }
         let handles = found.prefix(5).map { "\(HistoryWords.handle(of: $0.id)) of '\($0.title)'" }
         throw ControlError(
-            .ambiguous, "'\(word)' may mean several: \(handles.joined(separator: ", ")).",
+            .ambiguous, "'\(word)' matches several: \(handles.joined(separator: ", ")).",
             hint: "Use the id that 'ferry trash' or 'ferry history' shows.")
     }
 
@@ -115,11 +115,11 @@ extension DaemonService {
             switch TaskReference(name).find(in: tasks) {
             case .task(let id): return id
             case .nothing:
-                throw ControlError(.notFound, "No task there is meant by '\(name)'.")
+                throw ControlError(.notFound, "No such task matches '\(name)'.")
             case .candidates(let ids):
                 let candidates = tasks.filter { ids.contains($0.id) }
                 throw ControlError(
-                    .ambiguous, "'\(name)' may mean several tasks.", hint: "Use the id of one of them.",
+                    .ambiguous, "'\(name)' matches several tasks.", hint: "Use the id of one of them.",
                     candidates: candidates.map { TaskSummary($0, listName: nil, path: nil, hasConflict: false) })
             }
         }

@@ -21,12 +21,12 @@ extension DaemonService {
     func rebind() async throws -> DaemonStatus {
         let status = try await status()
         if let reason = await identity.otherAccounts {
-            throw ControlError(.unavailable, "\(reason) Binding to it again does not help.", hint: status.hint)
+            throw ControlError(.unavailable, "\(reason) A rebind does not help.", hint: status.hint)
         }
         guard status.state == .rootHeld || status.state == .serverHeld else {
             throw ControlError(
-                .invalidArgument, "Nothing is held: the tasks directory and the server are the known ones.",
-                hint: "'ferry status' says how things stand.")
+                .invalidArgument, "Nothing is held: the tasks directory and the server have not changed.",
+                hint: "'ferry status' shows the state.")
         }
         await engine.rebind()
         return try await self.status()
@@ -37,11 +37,11 @@ extension DaemonService {
         let status = try await status()
         let remark: String? =
             switch status.state {
-            case .rootHeld, .serverHeld: "\(status.reason ?? "") Until that is settled the two sides are kept apart."
+            case .rootHeld, .serverHeld: "\(status.reason ?? "") Until that is resolved, nothing is synced."
             case .paused:
-                "Syncing is paused: this is what 'ferry resume' begins with. What the server has since is not known."
+                "Syncing is paused: 'ferry resume' starts with these steps. Newer changes on the server are unknown."
             case .running: nil
-            default: "\(status.reason ?? "") What the server has since is not known."
+            default: "\(status.reason ?? "") Newer changes on the server are unknown."
             }
         let words = FieldWords(listNames: await sync.catalog.listNames)
         let steps = try await asking { try await $0.preview() }.map { step in

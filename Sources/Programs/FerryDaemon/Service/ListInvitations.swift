@@ -24,7 +24,7 @@ struct ListInvitations: Sendable {
         }
         guard found.count == 1 else {
             throw ControlError(
-                .ambiguous, "Several invitations begin so.", hint: "'ferry invitations' shows their ids.")
+                .ambiguous, "Several invitations match.", hint: "'ferry invitations' shows their ids.")
         }
         try await access.asking { sync in
             switch answer {

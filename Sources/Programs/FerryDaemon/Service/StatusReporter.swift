@@ -52,7 +52,7 @@ struct StatusReporter: Sendable {
         if let reason = await access.account.otherAccounts {
             status.set(
                 .serverHeld, reason,
-                hint: "Ask whoever runs it. Changes are kept and sent when the data is back; if it is gone for good: "
+                hint: "Ask its administrator. Changes are kept and sent when the data is back. If it is lost: "
                     + "ferry login URL --email ADDRESS --create --merge")
         }
         if client.parkedCount > 0 { status.take(refusals: try await stack.client.refusedForQuota()) }
@@ -160,11 +160,11 @@ extension DaemonStatus {
         case .offline(let why):
             set(
                 .offline, why,
-                hint: "Changes are kept and sent when it is back; 'ferry doctor' looks what is in the way.")
+                hint: "Changes are kept and sent when it is back; 'ferry doctor' checks for problems.")
         case .needsSignIn:
             set(.needsSignIn, "The server does not accept this machine's sign-in any more.", hint: Account.nobody.hint)
         case .otherRemote(let why):
-            set(.serverHeld, why, hint: "If that is right: ferry rebind, on every machine. Nothing is deleted.")
+            set(.serverHeld, why, hint: "If that is intended, run ferry rebind on every machine. Nothing is deleted.")
         }
         for (query, why) in client.refusedQueries.sorted(by: { $0.key.collectionID ?? "" < $1.key.collectionID ?? "" })
         {
@@ -185,7 +185,7 @@ extension DaemonStatus {
                 Problem(
                     code: "refused", subject: "a shared list",
                     message: "The server does not let this account watch a list of another account now: \(why)",
-                    hint: "Other lists go on. It is asked for again with the next connection."))
+                    hint: "Other lists are synced. The server is asked again with the next connection."))
         }
     }
 
@@ -195,7 +195,7 @@ extension DaemonStatus {
             Problem(
                 code: "quota", message: "\(Count(refusals.count, "change")) cannot be sent. \(first)",
                 hint:
-                    "They are kept here and tried again every few minutes; 'ferry whoami' shows what the account uses.")
+                    "They are kept here and retried every few minutes; 'ferry whoami' shows the account's usage.")
         )
     }
 

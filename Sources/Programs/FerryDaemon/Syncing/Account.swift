@@ -41,12 +41,12 @@ actor Account {
         let file = SessionFile(path: state.session)
         do {
             if FileSystem.exists(state.session), try FileSystem.status(state.session).mode & 0o077 != 0 {
-                logger.warning("the session could be read by others; its mode is 0600 again", ["path": state.session])
+                logger.warning("the session was readable by others; its mode is 0600 again", ["path": state.session])
                 try FileDescriptor(path: state.session, .read).changeMode(0o600)
             }
             return try AccountSession(file: file, http: http)
         } catch let error as IdentityError where error.code == .damagedFile {
-            logger.error("the session is damaged and was moved aside; sign in again", ["path": state.session])
+            logger.error("the session was damaged and has been renamed; sign in again", ["path": state.session])
             try FileSystem.rename(state.session, to: state.session + ".damaged")
             return try AccountSession(file: file, http: http)
         }
@@ -117,7 +117,7 @@ actor Account {
             throw ControlError(
                 .conflict, "The tasks in \(directory) belong to another account (\(name)); nothing was changed.",
                 hint:
-                    "--merge unites them with this account and uploads them. To keep them apart, give this account a directory "
+                    "--merge adds them to this account and uploads them. To keep them apart, give this account a directory "
                     + "of its own: 'tasks: DIRECTORY' in ferryd.yaml.")
         }
         do {
@@ -202,8 +202,8 @@ actor Account {
             throw ControlError(signingIn: error).caused(by: error)
         }
         throw ControlError(
-            .notFound, "Nobody on the server has the address '\(user)'.",
-            hint: "Who it is shared with needs an account there: ferry login URL --email \(user) --create")
+            .notFound, "No account on the server has the address '\(user)'.",
+            hint: "The other user needs an account there: ferry login URL --email \(user) --create")
     }
 
     static let nobody = ControlError(
@@ -282,7 +282,7 @@ actor Account {
             return nil
         }
         let reason =
-            "The server at \(known.url) does not know this account; it may have started on an empty data directory."
+            "The server at \(known.url) does not know this account; it may have been started with an empty data directory."
         if otherAccounts == nil { logger.error("\(reason)") }
         otherAccounts = reason
         return reason
@@ -300,7 +300,7 @@ extension ControlError {
         case .invalidCredentials:
             self.init(
                 .permissionDenied, error.message,
-                hint: "Check both and try again; --create makes a new account.")
+                hint: "Check both and try again; --create creates a new account.")
         case .emailExists:
             self.init(.invalidArgument, error.message, hint: "Leave out --create.")
         case .invalidEmail, .weakPassword, .invalidRequest: self.init(.invalidArgument, error.message)

@@ -10,7 +10,7 @@ struct Discovery: Sendable {
     private static let timeouts = HTTPRequest.Timeouts(connect: .seconds(10), stall: .seconds(15), total: .seconds(30))
 
     static let certificateHint =
-        "Check the address and the server's certificate; one of your own needs 'tls-ca' in ferryd.yaml."
+        "Check the address and the server's certificate; a self-signed one needs 'tls-ca' in ferryd.yaml."
 
     /// Returns the URL in its normal form: without slashes at its end, and with scheme and host in
     /// lower case.
@@ -23,7 +23,7 @@ struct Discovery: Sendable {
         else {
             throw ControlError(
                 .invalidArgument, "'\(url)' is not the URL of a server.",
-                hint: "It begins with http:// or https://, as the line that ferry-server prints when it is ready.")
+                hint: "It begins with http:// or https://, like the URL that ferry-server prints when it is ready.")
         }
         let host = parts[1].prefix { $0 != "/" }
         return "\(parts[0].lowercased())://\(host.lowercased())\(parts[1].dropFirst(host.count))"
@@ -35,7 +35,7 @@ struct Discovery: Sendable {
     func describe(_ url: String) async throws -> ServerDescription {
         let url = try Self.normalized(url)
         let nobody = ControlError(
-            .invalidArgument, "What answers at \(url) is no Ferry server.",
+            .invalidArgument, "The server at \(url) is not a Ferry server.",
             hint: "Give the URL that ferry-server prints when it is ready; its HTTP port, not the one for documents.")
         do {
             let request = HTTPRequest(.get, "\(url)/.well-known/ferry", timeouts: Self.timeouts)
@@ -44,7 +44,7 @@ struct Discovery: Sendable {
             guard response.status.rawValue < 500 else {
                 throw ControlError(
                     .unavailable, "The server at \(url) answers \(response.status).",
-                    hint: "Try again in a while.", isRetryable: true)
+                    hint: "Try again later.", isRetryable: true)
             }
             guard response.status.isSuccess, let json = try? JSON(parsing: bytes, depth: 8),
                 let server = ServerDescription(url: url, discovery: json)

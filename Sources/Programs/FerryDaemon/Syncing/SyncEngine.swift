@@ -222,7 +222,7 @@ actor SyncEngine {
                 guard let keys = S3Credentials.fromEnvironment() else {
                     throw ObjectStorageError(
                         .permission,
-                        "attachments are kept in \(server.objectsPlace), and this machine has no keys for it; name a file with them "
+                        "attachments are stored in \(server.objectsPlace), and this machine has no keys for it; name a file with keys "
                             + "as objects-keys in ferryd.yaml")
                 }
                 return keys
@@ -267,16 +267,16 @@ actor SyncEngine {
 
     /// Records why a stack failed.
     private func note(_ error: any Error) async {
-        logger.error("syncing stopped, trying again", ["error": "\(error)"])
+        logger.error("syncing stopped and will be retried", ["error": "\(error)"])
         switch error {
         case let error as ControlError: trouble = Trouble(message: error.message, hint: error.hint)
-        default: trouble = Trouble(message: "\(error)", hint: "The journal has more: journalctl --user -u ferryd")
+        default: trouble = Trouble(message: "\(error)", hint: "For details: journalctl --user -u ferryd")
         }
         let userID = await account.current?.userID
         let server = userID == nil ? ServerDescription.none : try? await account.describeServer()
         if error.isCorruption, let server, case let userID = userID ?? Self.aloneID {
             do { try setAside(state.replica(of: server.identity(of: userID))) } catch {
-                logger.error("the damaged state cannot be moved aside", ["error": "\(error)"])
+                logger.error("the damaged state file cannot be renamed", ["error": "\(error)"])
             }
         }
         hub.poke()
@@ -286,28 +286,29 @@ actor SyncEngine {
     /// the files.
     private func noteRepair(_ replica: String, _ repairs: Repairs) {
         var message =
-            "Some entries of the state file \(replica) were damaged. They are read again from the server and from the files."
+            "Some entries of the state file \(replica) were damaged. They are rebuilt from the server and the files."
         if !repairs.mutations.isEmpty {
             message +=
-                " Changes of \(repairs.mutations.count) documents that were not sent yet are taken from the files."
+                " Unsent changes of \(repairs.mutations.count) documents are taken from the files."
         }
         logger.error("\(message)", ["documents": "\(repairs.documents.union(repairs.mutations).sorted())"])
         notices.removeAll { $0.code == "state-repaired" }
         notices.append(
             Problem(
                 code: "state-repaired", subject: replica, message: message,
-                hint: "Check the disk (smartctl) and the memory; this stays until ferryd is started again."))
+                hint: "Check the disk (smartctl) and the memory. This notice stays until ferryd is restarted."))
     }
 
     /// Keeps a damaged state file for inspection. A new one is built from the files and the server.
     private func setAside(_ replica: String) throws {
         let place = try state.setAside(replica: replica, time: String(Clocks.wallSeconds()))
         let message =
-            "The state file was damaged and has been moved to \(place); a new one is made from the tasks directory and the "
-            + "server. Changes of other programs' making that were not in files yet may be missing."
+            "The state file was damaged and has been moved to \(place); a new one is built from the tasks directory and the "
+            + "server. Unsent changes that were not in files may be missing."
         logger.error("\(message)")
         notices.append(
-            Problem(code: "state-damaged", subject: place, message: message, hint: "Remove it when all is well."))
+            Problem(code: "state-damaged", subject: place, message: message, hint: "Remove it when no data is missing.")
+        )
     }
 
     // MARK: What the outside wants
@@ -317,7 +318,7 @@ actor SyncEngine {
     /// Pauses or resumes syncing. The setting survives a restart.
     func setPaused(_ isPaused: Bool) async throws {
         do { try state.setPaused(isPaused) } catch {
-            throw ControlError(.internal, "That cannot be kept over a restart: \(error.message)")
+            throw ControlError(.internal, "The setting cannot be saved for the next start: \(error.message)")
         }
         await stack?.sync.setPaused(isPaused)
         gate.set(isOpen: !isPaused)
@@ -358,7 +359,7 @@ actor SyncEngine {
             let hasMoved = (try? await account.refreshServer()) ?? false
             refresher = nil
             guard hasMoved, !Task.isCancelled, runner != nil else { return }
-            logger.notice("the server's parts have moved; connecting to them")
+            logger.notice("the addresses of the server have changed; connecting to them")
             await end()
             await start()
         }

@@ -149,7 +149,7 @@ final class SyncStack: Sendable {
             onChange()
             switch status.connection {
             case .otherRemote(let reason) where rebinds:
-                logger.notice("going on with the remote as it is now", ["because": reason])
+                logger.notice("accepting the present remote", ["because": reason])
                 try await sync.offerAttachments()
                 try await client.adoptRemote()
             // A rebind applies once; later mismatches are held again.

@@ -80,7 +80,7 @@ struct HistoryWords: Sendable {
         let last = (origins.fields.values.compactMap(\.time) + [origins.created.time].compactMap { $0 }).max()
         if let update = origins.updateTime, last.map({ update > $0 }) ?? true, !origins.hasPendingWrites {
             remarks.append(
-                "The last change, at \(update.rfc3339), was made by a program that does not say which fields it changed."
+                "The last change, at \(update.rfc3339), was made by a program that does not report which fields it changed."
             )
         }
         return TaskExplanation(task: summary, fields: fields, remarks: remarks)
@@ -92,7 +92,7 @@ struct HistoryWords: Sendable {
         let origin = origins.fields[path.description] ?? origins.created
         return
             "The server has lost \(attachment.name), or damaged it. It was attached on \(devices.name(origin.replica)): that "
-            + "machine, or another that has the file, puts it there again when it is running."
+            + "machine, or another one that has the file, uploads it again when it is running."
     }
 
     /// Returns the sort key of a field: the usual order of a task's fields, followed by custom
@@ -105,15 +105,15 @@ struct HistoryWords: Sendable {
     private static func sentence(_ rule: String, of path: FieldPath, isOrdered: Bool, isRemoved: Bool) -> String {
         guard isOrdered else { return "changed here; the server has not ordered it yet" }
         return switch (rule, path.segments.first) {
-        case ("created", _): "as the task was made"
+        case ("created", _): "since the task was created"
         case (_, "deletedTime"): "deleted there"
         case ("changed", _) where isRemoved: "removed there"
         case ("merged", "notes"): "both sides changed the notes; their lines were merged"
-        case ("merged", "tags"): "both sides changed the tags; they were united"
+        case ("merged", "tags"): "both sides changed the tags; they were merged"
         case ("merged", _): "both sides changed it; the changes were merged"
-        case ("changedOnBothSides", _): "both sides changed it; this change reached the server later and stands"
-        case ("overlappingText", _): "both sides changed the same lines; these reached the server later and stand"
-        default: "changed there; nobody else had changed it"
+        case ("changedOnBothSides", _): "both sides changed it; this change reached the server last and won"
+        case ("overlappingText", _): "both sides changed the same lines; these reached the server last and won"
+        default: "changed there; no other machine had changed it"
         }
     }
 
@@ -140,8 +140,8 @@ struct HistoryWords: Sendable {
             let (before, after) = (words.text(now, of: path), words.text(then, of: path))
             effects.append("\(words.label(path)): \(Self.brief(before)) → \(Self.brief(after))")
         }
-        effects += change.leftAlone.map { "\(words.label($0)) was changed since and is left alone." }
-        if effects.isEmpty { effects = ["Nothing is left of that change."] }
+        effects += change.leftAlone.map { "\(words.label($0)) was changed since and is left unchanged." }
+        if effects.isEmpty { effects = ["Nothing of that change is left to undo."] }
         return UndoneSummary(taskID: change.task, title: change.title, effects: effects)
     }
 }

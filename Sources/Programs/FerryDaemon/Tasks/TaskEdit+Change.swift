@@ -41,7 +41,7 @@ extension TaskEdit {
         if text.isEmpty { return nil }
         if let due = Due(parsing: text) { return due }
         throw ControlError(
-            .invalidArgument, "'\(text)' is no due date.",
+            .invalidArgument, "'\(text)' is not a due date.",
             hint: "A date such as 2026-11-30, a time such as 2026-11-30T17:00, or friday, tomorrow, +3d.")
     }
 }

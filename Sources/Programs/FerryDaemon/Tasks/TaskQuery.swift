@@ -55,7 +55,7 @@ struct TaskQuery {
         }
         if let date = CalendarDay(word) { return .on(date) }
         throw ControlError(
-            .invalidArgument, "'\(word)' is no due date.",
+            .invalidArgument, "'\(word)' is not a due date.",
             hint: "One of today, week, overdue, none, or a date such as 2026-11-30.")
     }
 

@@ -31,7 +31,7 @@ enum Administration {
         let path = try ConfigurationReader(arguments).administeredDirectory()
         umask(0o077)
         guard FileSystem.exists(path) || create else {
-            throw ServerError(.notFound, "There is no server's data in \(path). Name its directory with --data.")
+            throw ServerError(.notFound, "There is no server data in \(path). Name the data directory with --data.")
         }
         var status = stat()
         if geteuid() == 0, stat(path, &status) == 0, status.st_uid != 0 {

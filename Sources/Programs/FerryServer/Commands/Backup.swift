@@ -3,14 +3,15 @@ import SystemIO
 
 extension Command {
     static let backup: Command = Command(
-        "backup", summary: "copies all data to a new directory, also while the server runs",
+        "backup", summary: "copies all data to a new directory, even while the server runs",
         discussion: """
-            The copy is of one moment for each database, checked, and complete when the directory appears.
+            Each database is copied as of one point in time. When the directory appears, the copy is complete and
+            checked.
 
                 ferry-server backup /backup/ferry-2026-11-21
             """,
         group: "Care",
-        arguments: [Argument("DIR", summary: "the directory to make", completion: .directories)],
+        arguments: [Argument("DIR", summary: "the directory to create", completion: .directories)],
         options: [.data, .config],
         action: { arguments in
             let source = try Administration.dataDirectory(arguments)
@@ -31,15 +32,15 @@ extension Command {
         guard problems.isEmpty else {
             throw ServerError(
                 .damaged,
-                "\(target) has everything, but \(problems.count) things were damaged already where it comes from. Take them from "
-                    + "an older backup, and keep that.")
+                "The copy \(target) is complete, but \(problems.count) items were already damaged in the source. Restore them from "
+                    + "an older backup, and keep that backup.")
         }
     }
 
     static let restore: Command = Command(
-        "restore", summary: "makes a data directory from a backup",
+        "restore", summary: "creates a data directory from a backup",
         discussion: """
-            The data directory must not be there yet, or be empty. Clients notice and read everything anew.
+            The data directory must not exist, or must be empty. Clients notice and read everything again.
 
                 ferry-server restore /backup/ferry-2026-11-21 --data /srv/ferry
             """,
@@ -60,17 +61,17 @@ extension Command {
         })
 
     static let check: Command = Command(
-        "check", summary: "looks for damage, also while the server runs",
+        "check", summary: "checks the data for damage, even while the server runs",
         discussion: """
-            Reads every database and compares the documents with their checksums, their indexes and the log of changes, and the
-            objects with what is known of them; looks whether all files are there, whether the signing keys work, and whether the
-            attachments that documents refer to are there.
+            Reads every database and compares the documents with their checksums, their indexes and the log of changes,
+            and the objects with their recorded sizes. Checks that all files exist, that the signing keys work, and that
+            the attachments that documents refer to exist.
 
                 ferry-server check --objects --data /srv/ferry
             """,
         group: "Care",
         options: [
-            Option("objects", summary: "read every object, too, and compare it with what was put there"), .data,
+            Option("objects", summary: "read every object too, and compare it with its checksum"), .data,
             .config,
         ],
         action: { arguments in
@@ -83,14 +84,14 @@ extension Command {
                 throw ServerError(
                     .damaged,
                     problems.allSatisfy { $0.isContained && $0.description.hasPrefix("objects/") }
-                        ? "Objects in \(path) are damaged. A machine that has such an attachment puts it there again when "
-                            + "another asks for it; nothing else is lost, and a backup from before has all of them."
+                        ? "Objects in \(path) are damaged. A machine that has such an attachment uploads it again when "
+                            + "another machine asks for it; nothing else is lost, and an earlier backup has all of them."
                         : problems.allSatisfy(\.isContained)
-                            ? "Some documents in \(path) are damaged; the server goes on with all others. Restore a backup, or take "
-                                + "these from one."
+                            ? "Some documents in \(path) are damaged; the server works with all others. Restore a backup, or import "
+                                + "these documents from one."
                             : "The data in \(path) is damaged. Stop the server and restore a backup.")
             }
-            Console().print("\(path) is sound")
+            Console().print("\(path) is undamaged")
             return .success
         })
 }

@@ -7,15 +7,15 @@ import SystemIO
 
 extension Command {
     static let export: Command = Command(
-        "export", summary: "writes all documents as lines of JSON, also while the server runs",
+        "export", summary: "writes all documents as lines of JSON, even while the server runs",
         discussion: """
-            Each line is a document in the form of the REST API, with its name and times; all are of one moment. Without FILE they
-            go to standard output.
+            Each line is a document in the form of the REST API, with its name and times, all as of one point in time.
+            Without FILE they are written to standard output.
 
                 ferry-server export documents.ndjson --data /srv/ferry
             """,
         group: "Care",
-        arguments: [Argument("FILE", .optional, summary: "the file to make", completion: .files)],
+        arguments: [Argument("FILE", .optional, summary: "the file to create", completion: .files)],
         options: [.data, .project, .config],
         action: { arguments in
             let path = try Administration.dataDirectory(arguments)
@@ -62,8 +62,8 @@ extension Command {
     static let `import`: Command = Command(
         "import", summary: "stores documents from lines of JSON, while the server is stopped",
         discussion: """
-            Takes what 'export' writes. Documents of the same names are replaced, others stay. They get new times, and listeners are
-            told of them as of any change. Nothing is stored unless every line is good.
+            Reads what 'export' writes. Documents with the same names are replaced, others stay. They get new times, and
+            listeners are notified of them like of any change. Nothing is stored unless every line is valid.
 
                 ferry-server import documents.ndjson --data /srv/ferry
             """,

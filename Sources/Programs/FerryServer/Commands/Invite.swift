@@ -4,16 +4,16 @@ import SystemIO
 
 extension Command {
     static let invite: Command = Command(
-        "invite", summary: "prints a code with which a new account can be made",
+        "invite", summary: "prints a code with which a new account can be created",
         discussion: """
-            Needed where the server runs with '--sign-up invite', as it does unless only its own machine can reach it. The code is
-            shown this once.
+            Needed if the server runs with '--sign-up invite', which is the default unless only its own machine can
+            reach it. The code is shown only once.
 
                 ferry login https://tasks.example.org --email anna@example.org --create --invite CODE
             """,
         group: "Administration",
         options: [
-            Option("uses", value: "COUNT", summary: "accounts that can be made with it (default 1)"),
+            Option("uses", value: "COUNT", summary: "number of accounts that can be created with it (default 1)"),
             .expires(default: "7d"), .data, .config,
         ],
         action: { arguments in
@@ -31,7 +31,7 @@ extension Command {
 
 extension Option {
     static func expires(default value: String) -> Option {
-        Option("expires", value: "TIME", summary: "how long the code is good, as 12h or 7d (default \(value))")
+        Option("expires", value: "TIME", summary: "how long the code is valid, such as 12h or 7d (default \(value))")
     }
 }
 
@@ -40,7 +40,7 @@ extension ParsedArguments {
     func expiry(default text: String, path: [String]) throws -> Int64 {
         let text = value("expires") ?? text
         guard let seconds = Amount.seconds(text) else {
-            throw UsageError("--expires takes a time as 30m, 12h, 7d or 2w, not '\(text)'.", path: path)
+            throw UsageError("--expires takes a time such as 30m, 12h, 7d or 2w, not '\(text)'.", path: path)
         }
         return WallClock.seconds() + seconds
     }

@@ -7,15 +7,15 @@ extension Command {
         "keys", summary: "administrators' keys to the object store", group: "Administration",
         subcommands: [
             Command(
-                "add", summary: "makes a key to every bucket and object",
-                discussion: "The secret is shown this once.",
+                "add", summary: "creates a key to every bucket and object",
+                discussion: "The secret is shown only once.",
                 arguments: [Argument("LABEL", .optional, summary: "what the key is for")], options: [.data, .config],
                 action: { try await addKey($0) }),
             Command(
                 "list", summary: "lists the keys: id, label", options: [.data, .config],
                 action: { try await listKeys($0) }),
             Command(
-                "remove", summary: "makes a key invalid", arguments: [Argument("KEY", summary: "the key's id")],
+                "remove", summary: "revokes a key", arguments: [Argument("KEY", summary: "the key's id")],
                 options: [.data, .config], action: { try await removeKey($0) }),
         ])
 }
@@ -38,7 +38,7 @@ private func removeKey(_ arguments: ParsedArguments) async throws -> ExitStatus 
     let id = arguments.argument("KEY") ?? ""
     return try await Administration.run(arguments) { identity in
         guard try await identity.storage.remove(id) else {
-            throw ServerError(.notFound, "There is no key \(id); 'ferry-server keys list' shows those there are.")
+            throw ServerError(.notFound, "There is no key \(id). 'ferry-server keys list' shows all keys.")
         }
     }
 }

@@ -5,23 +5,25 @@ import SystemIO
 
 extension Command {
     static let objects: Command = Command(
-        "objects", summary: "the attachments' chunks: what is needed, and what is not any more", group: "Care",
+        "objects", summary: "checks the objects of attachments and removes unused ones", group: "Care",
         subcommands: [
             Command(
-                "check", summary: "tells what is needed, unused and missing; changes nothing",
+                "check", summary: "reports which objects are needed, unused or missing; changes nothing",
                 options: [.objects, .objectsKeys, .data, .config], action: { try await collect($0, changes: false) }),
             Command(
-                "gc", summary: "takes away what no document has needed for a while, also while the server runs",
+                "gc", summary: "removes objects that no document has needed for a while, even while the server runs",
                 discussion: """
-                    What nothing refers to is put aside first, and removed by a later run once it has been aside for the grace without
-                    anybody needing it again. A running server does the same once a day. Multipart uploads that were begun a
-                    week ago are given up. In a bucket of another S3 store the same is done with the keys that objects-keys names.
+                    Objects without a reference are first marked for deletion. A later run removes them if they are
+                    still unused after the grace period. A running server does the same once a day. Multipart uploads
+                    that were started over a week ago are aborted. In a bucket of another S3 store this works with the
+                    keys that objects-keys names.
                     """,
                 options: [
                     Option(
                         "grace", value: "DAYS",
                         summary:
-                            "days aside; more than any machine stays away after an upload; objects-grace by default"),
+                            "grace period in days, longer than any machine stays offline after an upload (default: objects-grace)"
+                    ),
                     .objects, .objectsKeys, .data, .config,
                 ],
                 action: { arguments in
@@ -53,7 +55,7 @@ private func collect(_ arguments: ParsedArguments, changes: Bool) async throws -
     } else {
         console.note(
             """
-            ferry-server: nothing is looked at or taken away there, as the server has no keys for it; name a file with them as \
+            ferry-server: nothing is checked or removed there, because the server has no keys for it; name a file with keys as \
             objects-keys
             """)
     }
@@ -65,7 +67,7 @@ private func tell(_ report: CollectionReport, changes: Bool, _ console: Console)
     console.print("unused: \(report.unused.objects) objects, \(report.unused.bytes) bytes")
     console.print(
         "\(changes ? "removed" : "to remove"): \(report.removed.objects) objects, \(report.removed.bytes) bytes")
-    if report.expiredUploads > 0 { console.print("multipart uploads given up: \(report.expiredUploads)") }
+    if report.expiredUploads > 0 { console.print("multipart uploads aborted: \(report.expiredUploads)") }
     for problem in report.problems { console.note("ferry-server: \(problem)") }
     return report.problems.isEmpty ? .success : .failure
 }

@@ -5,11 +5,11 @@ import SystemIO
 
 extension Command {
     static let repairClock: Command = Command(
-        "repair-clock", summary: "brings commits back that are ahead of the clock, while the server is stopped",
+        "repair-clock", summary: "corrects commits that are ahead of the clock, while the server is stopped",
         discussion: """
-            Where the system's clock was ahead once, commits have times in the future, and the times of later ones hardly grow.
-            This gives them times before now, in their order. Make a backup before. Machines notice that the server was put
-            back, and hold their changes until 'ferry rebind' is run on each.
+            If the system's clock was ahead for a time, commits have times in the future, and the times of later commits
+            hardly advance. This command sets their times to the past, in their order. Make a backup first. Machines
+            then notice an earlier state of the server, and hold their changes until 'ferry rebind' is run on each.
 
                 ferry-server repair-clock --data /srv/ferry
             """,

@@ -6,7 +6,7 @@ import SystemService
 
 extension Command {
     static let run: Command = Command(
-        "run", summary: "serves until it is told to stop",
+        "run", summary: "serves until it is stopped",
         discussion: """
             When it is ready it prints one line, 'ready URL documents HOST:PORT', and tells systemd. The URL is the one for 'ferry
             setup' and 'ferry login' on each machine. SIGTERM and SIGINT stop it in good order within 5 seconds.
@@ -82,7 +82,7 @@ private struct ServerRun {
                 "limits count all clients of a proxy as one, unless --trusted-proxy names it",
                 ["url": endpoints.url])
         }
-        if configuration.isEmulator { logger.warning("in emulator mode anybody on this machine is an administrator") }
+        if configuration.isEmulator { logger.warning("in emulator mode all local users are administrators") }
         try await group.run(signals: signals)
         logger.notice("stopped")
     }

@@ -9,7 +9,7 @@ extension Command {
         "user", summary: "accounts of the server's users", group: "Administration",
         subcommands: [
             Command(
-                "add", summary: "makes an account and prints a code with which its user sets the password",
+                "add", summary: "creates an account and prints a code with which its user sets the password",
                 discussion: """
                     Prints the address, the id and the code. The user signs in with it, once:
 
@@ -25,14 +25,14 @@ extension Command {
                 "list", summary: "lists the accounts: e-mail, id, state, documents, bytes of objects",
                 options: [.data, .config], action: { try await listUsers($0) }),
             Command(
-                "show", summary: "shows an account, what it uses and what it may use", arguments: [.account],
+                "show", summary: "shows an account, its usage and its quota", arguments: [.account],
                 options: ConfigurationReader.quotaOptions + [.data, .config], action: { try await showUser($0) }),
             Command(
-                "disable", summary: "ends an account's sessions and keeps it from new ones", arguments: [.account],
-                options: [Option("undo", summary: "let the account in again, as 'enable' does"), .data, .config],
+                "disable", summary: "ends an account's sessions and prevents new ones", arguments: [.account],
+                options: [Option("undo", summary: "enable the account again, like 'enable'"), .data, .config],
                 action: { try await setDisabled(!$0.has("undo"), $0) }),
             Command(
-                "enable", summary: "lets a disabled account in again", arguments: [.account],
+                "enable", summary: "enables a disabled account again", arguments: [.account],
                 options: [.data, .config], action: { try await setDisabled(false, $0) }),
             Command(
                 "delete", summary: "deletes an account with all its documents and attachments", arguments: [.account],
@@ -41,20 +41,22 @@ extension Command {
             Command(
                 "reset-password", summary: "prints a code with which the user sets a new password",
                 discussion: """
-                    The old password is good until the code is used; then all the account's machines have to sign in again.
+                    The old password stays valid until the code is used. Then all machines of the account have to sign
+                    in again.
 
                         ferry login https://tasks.example.org --code CODE
                     """,
                 arguments: [.account], options: [.expires(default: "1d"), .data, .config],
                 action: { try await resetPassword($0) }),
             Command(
-                "quota", summary: "sets what an account may use; options that are left out stay as they are",
+                "quota", summary: "sets an account's quota; options that are left out stay unchanged",
                 arguments: [.account],
                 options: [
                     Option(
-                        "objects", value: "SIZE", summary: "bytes of attachments, as 20G; 'default' for the server's"),
+                        "objects", value: "SIZE", summary: "bytes of attachments, like 20G; 'default' for the server's"),
                     Option("documents", value: "COUNT", summary: "documents; 'default' for the server's"),
-                    Option("requests", value: "COUNT", summary: "requests a second; 'default' for the server's"), .data,
+                    Option("requests", value: "COUNT", summary: "requests per second; 'default' for the server's"),
+                    .data,
                     .config,
                 ],
                 action: { try await setQuota($0) }),
@@ -155,7 +157,7 @@ private func setQuota(_ arguments: ParsedArguments) async throws -> ExitStatus {
     let documents = try value("documents", Amount.count)
     let requests = try value("requests") { Amount.count($0).flatMap { $0 > 0 ? $0 : nil } }
     guard objects != nil || documents != nil || requests != nil else {
-        throw UsageError("Name what to set: --objects, --documents or --requests.", path: ["user", "quota"])
+        throw UsageError("Give at least one of --objects, --documents and --requests.", path: ["user", "quota"])
     }
     return try await Administration.run(arguments) { identity in
         let account = try await identity.accounts.account(named: arguments.account)
@@ -179,7 +181,7 @@ private func deleteUser(_ arguments: ParsedArguments) async throws -> ExitStatus
             case true?: break
             case false?: throw ServerError(.failed, "Nothing was deleted.")
             case nil:
-                throw UsageError("\(question) Say so with --yes where no terminal can ask.", path: ["user", "delete"])
+                throw UsageError("\(question) Without a terminal, confirm with --yes.", path: ["user", "delete"])
             }
         }
         try await identity.accounts.delete(account, now: WallClock.seconds())

@@ -16,24 +16,24 @@ struct ConfigurationReader {
 
     static let options = [
         .data,
-        Option("documents", value: "HOST:PORT", summary: "where to serve documents (default 127.0.0.1:7440)"),
-        Option("http", value: "HOST:PORT", summary: "where to serve objects and accounts (default 127.0.0.1:7441)"),
+        Option("documents", value: "HOST:PORT", summary: "the address for documents (default 127.0.0.1:7440)"),
+        Option("http", value: "HOST:PORT", summary: "the address for objects and accounts (default 127.0.0.1:7441)"),
         Option("tls-cert", value: "FILE", summary: "certificate chain, PEM", completion: .files),
         Option("tls-key", value: "FILE", summary: "the certificate's private key, PEM", completion: .files),
         Option(
             "url", value: "URL",
-            summary: "where clients reach the server, if a proxy stands before it: https://tasks.example.org"),
-        Option("documents-url", value: "URL", summary: "where they reach the documents (default: as --url)"),
+            summary: "the URL of a proxy in front of the server: https://tasks.example.org"),
+        Option("documents-url", value: "URL", summary: "the URL of the documents at the proxy (default: --url)"),
         Option(
             "trusted-proxy", value: "CIDR", isRepeatable: true,
-            summary: "network of a proxy whose X-Forwarded-For or Forwarded names the client; may be repeated"),
+            summary: "network of a proxy to trust for X-Forwarded-For and Forwarded; may be repeated"),
         .project,
         .objects,
         Option("objects-region", value: "REGION", summary: "the region of that bucket (default us-east-1)"),
         .objectsKeys,
         Option(
             "sign-up", value: "WHO",
-            summary: "who may make an account: open, invite or closed (default invite; open where only this machine "
+            summary: "who may create an account: open, invite or closed (default invite; open if only this machine "
                 + "can reach the server)", completion: .words(SignUpPolicy.allCases.map(\.rawValue))),
         quotaOptions[0], quotaOptions[1], quotaOptions[2],
         Option(
@@ -48,7 +48,7 @@ struct ConfigurationReader {
             completion: .files),
         Option("accept-clock", summary: "start although the clock is more than a year after the newest commit"),
         Option(
-            "log-level", value: "LEVEL", summary: "least level that is logged (default info)",
+            "log-level", value: "LEVEL", summary: "lowest level that is logged (default info)",
             completion: .words(LogLevel.allCases.map(\.name))),
         .config,
     ]
@@ -56,7 +56,7 @@ struct ConfigurationReader {
     static let quotaOptions = [
         Option("quota-objects", value: "SIZE", summary: "bytes of attachments an account may keep (default 50G)"),
         Option("quota-documents", value: "COUNT", summary: "documents an account may keep (default 1000000)"),
-        Option("quota-requests", value: "COUNT", summary: "requests an account may make a second (default 5000)"),
+        Option("quota-requests", value: "COUNT", summary: "requests an account may make per second (default 5000)"),
     ]
 
     /// The keys of the file: all options except those that apply to a single start.
@@ -141,12 +141,12 @@ struct ConfigurationReader {
             guard address.isLoopback else {
                 throw invalid(
                     "emulator",
-                    "lets everybody in, so it is for loopback only, not \(address). Leave it out, or listen on 127.0.0.1"
+                    "gives everyone access, so it is for loopback only, not \(address). Leave it out, or listen on 127.0.0.1"
                 )
             }
         }
         guard !configuration.isEmulator || configuration.published == nil else {
-            throw invalid("emulator", "lets everybody in, so no proxy may lead to it. Leave out url, or this")
+            throw invalid("emulator", "gives everyone access, so no proxy may lead to it. Leave out url or this")
         }
         for (name, address) in [("http", configuration.http), ("documents", configuration.documents)]
         where configuration.tls == nil && !address.isLoopback && !configuration.allowsPlaintext {
@@ -187,7 +187,7 @@ struct ConfigurationReader {
         if let path = ProcessEnvironment["XDG_DATA_HOME"], path.hasPrefix("/") { return "\(path)/ferry-server" }
         guard let home = ProcessEnvironment["HOME"], home.hasPrefix("/") else {
             throw ServerError(
-                .configuration, "There is no home directory to keep the data in. Name one with --data DIR.")
+                .configuration, "There is no home directory for the data. Name a directory with --data DIR.")
         }
         return "\(home)/.local/share/ferry-server"
     }
@@ -197,7 +197,7 @@ struct ConfigurationReader {
         var quota = AccountQuota()
         if let text = try value("quota-objects") {
             guard let bytes = Amount.bytes(text) else {
-                throw invalid("quota-objects", "takes bytes, as 500M or 20G, not '\(text)'")
+                throw invalid("quota-objects", "takes bytes, such as 500M or 20G, not '\(text)'")
             }
             quota.objectBytes = bytes
         }
@@ -216,7 +216,7 @@ struct ConfigurationReader {
     private func address(_ name: String) throws -> ListenAddress? {
         guard let text = try value(name) else { return nil }
         guard let address = ListenAddress(text) else {
-            throw invalid(name, "takes HOST:PORT, as 127.0.0.1:7440 or [::1]:7440, not '\(text)'")
+            throw invalid(name, "takes HOST:PORT, such as 127.0.0.1:7440 or [::1]:7440, not '\(text)'")
         }
         return address
     }
@@ -245,7 +245,7 @@ struct ConfigurationReader {
             try texts.map { text in
                 guard let network = IPNetwork(text) else {
                     throw invalid(
-                        name, "takes an address or a network, as 127.0.0.1, 10.0.0.0/8 or 2001:db8::/32, not '\(text)'")
+                        name, "takes an address or network like 127.0.0.1, 10.0.0.0/8 or 2001:db8::/32, not '\(text)'")
                 }
                 return network
             })
@@ -258,7 +258,7 @@ struct ConfigurationReader {
         }
         guard let bucket = ForeignBucket(text, region: try value("objects-region") ?? ServerEndpoints.region) else {
             // The message does not repeat the value, because it may contain keys.
-            throw invalid("objects", "takes the URL of a bucket, without keys, as https://s3.example.org/tasks")
+            throw invalid("objects", "takes the URL of a bucket, without keys, such as https://s3.example.org/tasks")
         }
         return bucket
     }
@@ -267,7 +267,8 @@ struct ConfigurationReader {
         guard let text = try value(name) else { return nil }
         guard let address = WebAddress(text) else {
             throw invalid(
-                name, "takes a URL without a path, as https://tasks.example.org or http://10.0.0.1:8080, not '\(text)'")
+                name, "takes a URL without a path like https://tasks.example.org or http://10.0.0.1:8080, not '\(text)'"
+            )
         }
         return address
     }
@@ -280,7 +281,7 @@ struct ConfigurationReader {
             text.utf8.allSatisfy({ byte in
                 (0x61...0x7A).contains(byte) || (0x30...0x39).contains(byte) || byte == UInt8(ascii: "-")
             })
-        else { throw invalid("project", "is made of lower-case letters, digits and hyphens, not '\(text)'") }
+        else { throw invalid("project", "takes lower-case letters, digits and hyphens, not '\(text)'") }
         return text
     }
 
@@ -314,15 +315,15 @@ struct ConfigurationReader {
 
 extension Option {
     static let data = Option(
-        "data", value: "DIR", summary: "directory with all that the server keeps", completion: .directories)
+        "data", value: "DIR", summary: "directory for all data of the server", completion: .directories)
     static let project = Option("project", value: "ID", summary: "the project that clients name (default ferry)")
     static let objects = Option(
         "objects", value: "URL",
         summary:
-            "attachments are kept in a bucket of another S3 store, to which machines have keys: https://HOST/BUCKET")
+            "bucket of another S3 store for attachments, to which machines have keys: https://HOST/BUCKET")
     static let objectsKeys = Option(
         "objects-keys", value: "FILE",
-        summary: "the server's own keys for that bucket, to remove from it what nothing needs; as ~/.aws/credentials",
+        summary: "the server's own keys for that bucket, to remove unused objects; in the format of ~/.aws/credentials",
         completion: .files)
     static let config = Option("config", value: "FILE", summary: "YAML file with the same settings", completion: .files)
 }

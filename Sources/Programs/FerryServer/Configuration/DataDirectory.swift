@@ -22,7 +22,7 @@ final class DataDirectory: Sendable {
         // An existing directory may be accessible to others.
         guard chmod(path, 0o700) == 0 else {
             throw ServerError(
-                .configuration, "\(path) belongs to another user. Run the server as that one, or choose another --data."
+                .configuration, "\(path) belongs to another user. Run the server as that user, or use another --data."
             )
         }
         guard let lock = try FileLock.acquire("\(path)/lock") else {

@@ -25,7 +25,7 @@ struct Certificate: Sendable, Equatable {
             throw ServerError(.configuration, "The TLS \(what) cannot be used: \(error).", cause: error)
         }
         guard text.contains("-----BEGIN ") else {
-            throw ServerError(.configuration, "The TLS \(what) \(path) is no PEM file.")
+            throw ServerError(.configuration, "The TLS \(what) \(path) is not a PEM file.")
         }
         return text
     }

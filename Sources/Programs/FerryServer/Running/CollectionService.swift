@@ -76,7 +76,7 @@ struct CollectionService: Service {
     }
 
     private func removeAccounts() async {
-        await attempt("what deleted accounts have left was not removed", removeDeletedAccounts)
+        await attempt("the data of deleted accounts was not removed", removeDeletedAccounts)
     }
 
     private func giveBack() async {
@@ -84,7 +84,7 @@ struct CollectionService: Service {
     }
 
     private func attempt(
-        _ failure: String = "attachments that nothing needs were not removed", _ work: () async throws -> Void
+        _ failure: String = "unused objects of attachments were not removed", _ work: () async throws -> Void
     ) async {
         do {
             try await work()
@@ -121,7 +121,7 @@ struct CollectionService: Service {
         tell(problems: report.problems)
         guard report.removed.objects > 0 || report.expiredUploads > 0 else { return }
         logger.notice(
-            "removed what nothing needs",
+            "removed unused objects of attachments",
             [
                 "objects": "\(report.removed.objects)", "bytes": "\(report.removed.bytes)",
                 "uploads": "\(report.expiredUploads)",

@@ -35,7 +35,7 @@ struct Stores: Sendable {
             directory: directory.documents, main: DatabaseName(project: configuration.project),
             opensOthers: configuration.isEmulator, mainConfiguration: Self.mainConfiguration,
             acceptsClock: configuration.acceptsClock,
-            onDamage: FaultLog(logger, "a document is damaged, and listeners are not told of it").note,
+            onDamage: FaultLog(logger, "a document is damaged, and listeners are not notified of it").note,
             onClockNews: { $0.log(to: logger) })
         if let lead = try await catalog.leadOfCommits() {
             logger.warning(

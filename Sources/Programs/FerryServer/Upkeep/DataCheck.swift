@@ -83,10 +83,10 @@ struct DataCheck {
     private static func checkRoom(_ error: any Error) throws {
         switch error {
         case let error as SQLiteError where error.code == .full:
-            throw ServerError(.failed, "Nothing can be said of the data. \(error.message)", cause: error)
+            throw ServerError(.failed, "The data cannot be checked. \(error.message)", cause: error)
         case let error as DocumentStoreError where error.code == .resourceExhausted:
             throw ServerError(
-                .failed, "Nothing can be said of the data. \(error.cause ?? error.message)", cause: error)
+                .failed, "The data cannot be checked. \(error.cause ?? error.message)", cause: error)
         default: break
         }
     }
@@ -110,14 +110,14 @@ struct DataCheck {
     }
 
     private func problem(of file: String, size: Int64, etag: String, _ headers: [String: String]) -> String? {
-        guard let place = ObjectPlace(file) else { return "\(DataLayout.index) refers to \(file), which is no place" }
+        guard let place = ObjectPlace(file) else { return "\(DataLayout.index) refers to \(file), which is not valid" }
         let name = "objects/\(place)"
         do {
             let object = try StoredObject(place, in: layout.objects)
             guard object.size == size else { return "\(name) has \(object.size) bytes instead of \(size)" }
             guard readsObjects else { return nil }
             let isThat = try hasChecksum(headers, object) ?? hasTag(etag, object)
-            return isThat == false ? "\(name) is not what was put there" : nil
+            return isThat == false ? "\(name) differs from what was stored" : nil
         } catch {
             return "\(name): \(error)"
         }

@@ -32,11 +32,11 @@ struct DataCopy {
     /// - Throws: `ServerError`, for example if the target exists.
     func run() throws -> Summary {
         guard FileSystem.exists("\(source.path)/documents") else {
-            throw ServerError(.notFound, "\(source.path) does not hold a server's data.")
+            throw ServerError(.notFound, "\(source.path) has no server data.")
         }
         if FileSystem.exists(target.path) {
             guard try Directory(path: target.path).entries().isEmpty else {
-                throw ServerError(.inUse, "\(target.path) is there already and not empty. Name a new directory.")
+                throw ServerError(.inUse, "\(target.path) exists and is not empty. Name a new directory.")
             }
         }
         let partial = DataLayout(path: "\(target.path).partial")
@@ -82,7 +82,7 @@ struct DataCopy {
             summary.databases += 1
             return summary
         }
-        throw ServerError(.failed, "Objects change faster than they can be copied. Try again when less is going on.")
+        throw ServerError(.failed, "Objects change faster than they can be copied. Try again at a quieter time.")
     }
 
     private func copy(database name: String, to partial: DataLayout) throws {

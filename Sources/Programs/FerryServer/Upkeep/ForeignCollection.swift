@@ -35,7 +35,7 @@ struct ForeignCollection: Sendable {
     /// - Parameter changes: Whether to mark and remove objects; false only reports.
     func run(changes: Bool) async throws -> CollectionReport {
         guard let lock = try FileLock.acquire("\(layout.path)/collection.lock") else {
-            throw ServerError(.failed, "another collection of the same objects is under way; wait for its end")
+            throw ServerError(.failed, "another collection of the same objects is in progress; wait until it has ended")
         }
         defer { extendLifetime(lock) }
         // First what is stored, then what is needed: an object that came between is not among those looked at.
@@ -48,7 +48,7 @@ struct ForeignCollection: Sendable {
             do {
                 try await collect(objects, of: namespace, references, changes: changes, &report)
             } catch let error as ObjectStorageError where !error.code.isTransient {
-                report.problems.append("the objects of the user \(namespace.user) are left alone: \(error)")
+                report.problems.append("the objects of the user \(namespace.user) are left unchanged: \(error)")
             }
         }
         report.problems += missing.map { "the object \($0) is missing, and documents refer to it" }.sorted()
@@ -62,7 +62,7 @@ struct ForeignCollection: Sendable {
     ) async throws {
         guard references.usersWithDocuments.contains(namespace.user) else {
             report.problems.append(
-                "the user \(namespace.user) has objects and no documents here; they are left alone")
+                "the user \(namespace.user) has objects and no documents here; they are left unchanged")
             for object in objects { report.needed.add(object.size) }
             return
         }

@@ -85,7 +85,7 @@ struct ObjectCollection {
         var needed = references.manifests
         let isKnown = references.usersWithDocuments.contains(user)
         if !isKnown {
-            report.problems.append("the user \(user) has objects and no documents here; they are left alone")
+            report.problems.append("the user \(user) has objects and no documents here; they are left unchanged")
         }
         let manifests = objects.filter { $0.isManifest && needed.contains($0.hash) }
         let isWhole = try chunks(of: manifests, database, &needed, &report)
@@ -160,7 +160,7 @@ struct ObjectCollection {
             } catch {
                 isWhole = false
                 report.add(missing: [
-                    "\(manifest.key) is damaged, so all objects of this user are left alone: \(error)"
+                    "\(manifest.key) is damaged, so all objects of this user are left unchanged: \(error)"
                 ])
             }
         }
@@ -169,11 +169,11 @@ struct ObjectCollection {
 
     private func bytes(of manifest: Stored, at file: String, _ database: SQLiteDatabase) throws -> [UInt8] {
         do {
-            guard let place = ObjectPlace(file) else { throw ServerError(.damaged, "\(file) is no place") }
+            guard let place = ObjectPlace(file) else { throw ServerError(.damaged, "\(file) is not a valid place") }
             let object = try StoredObject(place, in: layout.objects)
             let bytes = try object.read(Manifest.byteLimit, at: 0)
             guard object.size <= Manifest.byteLimit, ContentHash(of: bytes) == manifest.hash else {
-                throw ServerError(.damaged, "it is not what was put there")
+                throw ServerError(.damaged, "it differs from what was stored")
             }
             return bytes
         } catch {

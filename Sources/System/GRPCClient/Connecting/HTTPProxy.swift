@@ -96,7 +96,7 @@ struct ProxyRequest {
         let line = String(decoding: answer.prefix { $0 != UInt8(ascii: "\r") }, as: UTF8.self)
         let parts = line.split(separator: " ")
         guard parts.count >= 2, parts[0].hasPrefix("HTTP/1."), let status = UInt16(parts[1]) else {
-            return .refused("its answer is no HTTP")
+            return .refused("its answer is not HTTP")
         }
         return (200..<300).contains(status) ? .open : .refused("it answers with the status \(status)")
     }

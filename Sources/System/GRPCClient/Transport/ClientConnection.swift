@@ -189,7 +189,7 @@ final class ClientConnection: NetworkSource, @unchecked Sendable {
                     let code = nghttp2_session_mem_recv(session, bytes, count)
                     guard code == count else {
                         let reason = String(cString: nghttp2_strerror(Int32(clamping: code)))
-                        return close(lost("The server's answer is no HTTP/2: \(reason)."))
+                        return close(lost("The server's answer is not HTTP/2: \(reason)."))
                     }
                     // A short read means that the socket is empty. With TLS that is unknown.
                     if count < buffer.count, !isSecure { return }

@@ -129,7 +129,7 @@ extension ServerConnection: HTTP2Endpoint {
         unfinished += stream.reader.unfinished - before
         guard let limit = stream.reader.limit, unfinished > limit * Self.unfinishedMessages else { return }
         refuse(
-            stream, GRPCStatus(.resourceExhausted, "Too many large messages are under way on this connection at once."))
+            stream, GRPCStatus(.resourceExhausted, "Too many large messages are in flight on this connection."))
         forgetUnfinished(of: stream)
     }
 

@@ -139,7 +139,7 @@ struct ServiceGroupRun: Sendable {
                 group.logger.info("stopping", ["signal": "\(signal)"])
                 return stopNext()
             }
-            group.logger.notice("asked again, stopping at once", ["signal": "\(signal)"])
+            group.logger.notice("received a second signal, stopping at once", ["signal": "\(signal)"])
             for member in running { member.cancel.finish() }
         default: break
         }

@@ -142,7 +142,7 @@ package final class KernelDisk: FolderDisk {
         let file = try directory().open(path, [.read, .nonBlocking])
         let before = try file.status()
         guard before.kind == .file else {
-            throw SystemError(.unsupported, operation: "read", path: path, remedy: "It is no regular file")
+            throw SystemError(.unsupported, operation: "read", path: path, remedy: "It is not a regular file")
         }
         let bytes = try file.readAll(limit: limit)
         return DiskReading(bytes: bytes, before: before, after: try file.status())

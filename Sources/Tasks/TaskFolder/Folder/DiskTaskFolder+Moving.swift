@@ -54,7 +54,7 @@ extension DiskTaskFolder {
 
     package func exchange(_ path: TaskPath, _ other: TaskPath) throws(FolderError) {
         guard path.kind(isDirectory: true) == .attachments, other.kind(isDirectory: true) == .attachments else {
-            throw FolderError(.wrongKind, "\(path) and \(other) are no directories of attachments")
+            throw FolderError(.wrongKind, "\(path) and \(other) are not directories of attachments")
         }
         do throws(SystemError) {
             try disk.rename(path.string, to: other.string, .exchanging)

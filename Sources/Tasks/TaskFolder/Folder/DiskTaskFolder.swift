@@ -27,7 +27,7 @@ package final class DiskTaskFolder<Disk: FolderDisk>: TaskFolder {
             guard error.code == .notFound || error.code == .notDirectory else { throw FolderError(error) }
             throw FolderError(
                 .rootMissing,
-                "the tasks directory \(error.path ?? "") is not there. Mount or restore it; syncing goes on by itself. "
+                "the tasks directory \(error.path ?? "") does not exist. Mount or restore it; syncing then continues automatically. "
                     + "Nothing is deleted elsewhere meanwhile", cause: error)
         }
         return RootState(identity: identity, marker: marker())
@@ -72,7 +72,7 @@ package final class DiskTaskFolder<Disk: FolderDisk>: TaskFolder {
         guard let status = try disk.statusIfPresent(path) else { return nil }
         guard status.kind == .file else {
             throw FolderError(
-                .wrongKind, "\(path) is no regular file and is left alone; put the text itself there, or another name")
+                .wrongKind, "\(path) is not a regular file and is ignored; replace it with a file, or rename it")
         }
         return FileStamp(status)
     }

@@ -108,7 +108,7 @@ struct DirectoryFindings {
         problems.append(
             FolderProblem(
                 .invalidName, path: (path.isRoot ? "" : escapedPath(path.string) + "/") + entry.name,
-                "its name is no UTF-8; rename it"))
+                "its name is not UTF-8; rename it"))
     }
 
     private mutating func noteClash(_ name: String) {

@@ -39,7 +39,7 @@ struct S3CredentialsFileTests {
         }
         #expect(refusal()?.code == .permission)
         mkfifo(path, 0o600)
-        #expect(refusal()?.message.contains("no regular file") == true)
+        #expect(refusal()?.message.contains("not a regular file") == true)
         try FileSystem.replace(path, with: Array(Self.file.utf8), mode: 0o644)
         #expect(refusal()?.message.contains("chmod 600") == true)
         try FileSystem.replace(path, with: Array("nothing".utf8), mode: 0o600)

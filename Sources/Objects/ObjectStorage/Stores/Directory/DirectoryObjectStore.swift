@@ -51,7 +51,7 @@ public final class DirectoryObjectStore: ObjectStore {
             let file = OpenFile(try root.open(path, [.read, .nonBlocking]))
             let status = try file.descriptor.status()
             guard status.kind == .file else {
-                throw ObjectStorageError(.notFound, "there is no object \(key): \(path) is no regular file")
+                throw ObjectStorageError(.notFound, "there is no object \(key): \(path) is not a regular file")
             }
             return (file, Self.info(key, status))
         }

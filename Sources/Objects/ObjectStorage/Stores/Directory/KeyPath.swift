@@ -21,7 +21,7 @@ enum KeyPath {
             guard name.count <= longestName else {
                 throw ObjectStorageError(
                     .invalid,
-                    "a part of a key has \(part.count) bytes; a directory store takes up to \(longestName) between slashes"
+                    "a part of a key has \(part.count) bytes; a directory store allows up to \(longestName) between slashes"
                 )
             }
             path += String(decoding: name, as: UTF8.self)

@@ -58,7 +58,7 @@ public struct S3Configuration: Sendable {
     ) throws(ObjectStorageError) {
         let isSecure = endpoint.hasPrefix("https://")
         guard isSecure || endpoint.hasPrefix("http://") else {
-            throw ObjectStorageError(.invalid, "the endpoint \(endpoint) is no http:// or https:// URL")
+            throw ObjectStorageError(.invalid, "the endpoint \(endpoint) is not an http:// or https:// URL")
         }
         let rest = endpoint.dropFirst(isSecure ? 8 : 7)
         var authority = String(rest.prefix { $0 != "/" })

@@ -38,7 +38,7 @@ package struct S3CredentialsFile: Sendable {
             let descriptor = try FileDescriptor(path: path, [.read, .nonBlocking])
             let status = try descriptor.status()
             guard status.kind == .file else {
-                throw SystemError(.unsupported, operation: "read", path: path, remedy: "This is no regular file")
+                throw SystemError(.unsupported, operation: "read", path: path, remedy: "This is not a regular file")
             }
             mode = status.mode
             text = String(decoding: try descriptor.readAll(limit: 1 << 16), as: UTF8.self)

@@ -4,7 +4,7 @@ import Control
 extension Command {
     static let devices = Command.daemon(
         "devices", group: "Account", summary: "lists the machines of the account and when they were last seen",
-        discussion: "A machine says once an hour that it is there. Its name is ferryd's setting device-name.",
+        discussion: "A machine reports once an hour. Its name is ferryd's setting device-name.",
         options: [.json]
     ) { context in
         let devices = try await context.service.devices()

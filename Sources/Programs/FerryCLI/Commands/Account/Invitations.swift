@@ -6,14 +6,14 @@ extension Command {
     static let invitations = Command.daemon(
         "invitations", group: "Account", summary: "shows and answers invitations to lists of other accounts",
         discussion: """
-            Nothing of a list comes to this machine before its invitation is accepted. INVITATION is its number or the beginning
+            A list appears on this machine only after its invitation was accepted. INVITATION is its number or the start
             of its id.
 
                 ferry invitations
                 ferry invitations accept 1
             """,
         subcommands: [
-            .daemon("list", group: "", summary: "shows the invitations that wait", options: [.json]) { context in
+            .daemon("list", group: "", summary: "shows the open invitations", options: [.json]) { context in
                 let invitations = try await context.service.invitations()
                 guard !context.wantsJSON else {
                     context.print(document: ("invitations", invitations.json))
@@ -36,11 +36,11 @@ extension Command {
                 if invitations.isEmpty { context.terminal.note("No invitations wait.") }
                 if !received.isEmpty {
                     context.terminal.note(
-                        "'ferry invitations accept N' accepts one, 'ferry invitations decline N' does not.")
+                        "'ferry invitations accept N' accepts one, 'ferry invitations decline N' declines it.")
                 }
                 return .success
             },
-            answering("accept", .accept, "begins to use the list", "accepted; the list appears in the tasks directory"),
+            answering("accept", .accept, "joins the list", "accepted; the list appears in the tasks directory"),
             answering("decline", .decline, "removes the invitation", "declined"),
         ], defaultSubcommand: "list")
 
@@ -66,8 +66,8 @@ extension Command {
     }
 
     static let block = Command.daemon(
-        "block", group: "Account", summary: "refuses the invitations of an account, or shows which are refused",
-        discussion: "Lists that are shared already stay shared; 'ferry unshare LIST' leaves one.",
+        "block", group: "Account", summary: "blocks the invitations of an account, or shows the blocked accounts",
+        discussion: "Lists that are already shared stay shared; 'ferry unshare LIST' leaves one.",
         arguments: [Argument("ADDRESS", .optional, summary: "an account's e-mail address, or its id")],
         options: [.json]
     ) { context in

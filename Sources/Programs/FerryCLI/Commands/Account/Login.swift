@@ -5,38 +5,38 @@ extension Command {
     static let login = Command.daemon(
         "login", group: "Account", summary: "signs this machine in to a server",
         discussion: """
-            Without --email an anonymous account is made, which 'ferry link' can turn into a lasting one. A second machine signs
-            in with the same e-mail address and password.
+            Without --email an anonymous account is created, which 'ferry link' can turn into a permanent one. A second
+            machine signs in with the same e-mail address and password.
 
                 ferry login https://ferry.example.org --email me@example.org
 
-            A server that makes accounts by invitation wants a code for a new one:
+            A server that requires invitations asks for a code for a new account:
 
                 ferry login https://ferry.example.org --email me@example.org --create --invite CODE
 
-            Whoever runs the server gives a code to an account that they made for you, and where you have forgotten the password.
-            It sets the password, once:
+            The server's administrator gives you a code for an account that was created for you, or if you have
+            forgotten the password. It sets the password once:
 
                 ferry login https://ferry.example.org --code CODE
 
-            Where the tasks of this machine belong to another account, it asks before it does anything.
+            If the tasks of this machine belong to another account, it asks before it changes anything.
             """,
-        arguments: [Argument("URL", summary: "the server's address, as it prints it")],
+        arguments: [Argument("URL", summary: "the URL that the server prints")],
         options: Command.credentials + [
-            Option("create", summary: "make the account"),
-            Option("invite", value: "CODE", summary: "the invitation that the new account is made with"),
+            Option("create", summary: "create the account"),
+            Option("invite", value: "CODE", summary: "the invitation code for the new account"),
             Option("code", value: "CODE", summary: "set the password with this code, and sign in"),
-            Option("merge", summary: "unite the tasks of another account with this one's without asking"), .json,
+            Option("merge", summary: "merge the tasks of another account with this one's without asking"), .json,
         ]
     ) { context in
         let arguments = context.arguments
         let (email, code, creates) = (arguments.value("email"), arguments.value("code"), arguments.has("create"))
         guard email != nil || !creates else { throw UsageError("--create needs --email.", path: ["login"]) }
         guard code == nil || !creates else {
-            throw UsageError("--code is for an account that exists; leave out --create.", path: ["login"])
+            throw UsageError("--code is for an existing account; leave out --create.", path: ["login"])
         }
         guard arguments.value("invite") == nil || creates || email == nil else {
-            throw UsageError("--invite is for a new account: --create makes it.", path: ["login"])
+            throw UsageError("--invite is for a new account; add --create.", path: ["login"])
         }
         var password: String?
         if code != nil {
@@ -56,10 +56,10 @@ extension Command {
     static let password = Command.daemon(
         "password", group: "Account", summary: "changes the account's password",
         discussion: """
-            Asks for the password of now, and twice for the new one. The account's other machines have to sign in again. With
-            --password-stdin the first line is the password of now and the second the new one.
+            Asks for the current password, and twice for the new one. The account's other machines have to sign in
+            again. With --password-stdin the first line is the current password and the second the new one.
 
-            If you have forgotten it, ask whoever runs the server for a code; 'ferry login URL --code CODE' takes it.
+            If you have forgotten it, ask the server's administrator for a code, and run 'ferry login URL --code CODE'.
             """,
         options: [Option("password-stdin", summary: "read both passwords from standard input, a line each")]
     ) { context in
@@ -69,7 +69,7 @@ extension Command {
                 omittingEmptySubsequences: false, whereSeparator: { $0.isNewline })
             guard lines.count >= 2 else {
                 throw CommandFailure(
-                    "Two lines are needed: the password of now, and the new one.", status: .usage)
+                    "Two lines are needed: the current password and the new one.", status: .usage)
             }
             (old, new) = (String(lines[0]), String(lines[1]))
         } else {
@@ -77,12 +77,12 @@ extension Command {
             new = try SignIn(context: context).newPassword("New password")
         }
         try await context.service.changePassword(from: old, to: new)
-        context.terminal.note("The password is changed. Other machines of the account have to sign in again.")
+        context.terminal.note("The password was changed. Other machines of the account have to sign in again.")
         return .success
     }
 
     static let link = Command.daemon(
-        "link", group: "Account", summary: "turns the anonymous account into a lasting one, with everything in it",
+        "link", group: "Account", summary: "turns the anonymous account into a permanent one with all its data",
         options: Command.credentials + [.json]
     ) { context in
         guard let email = context.arguments.value("email") else {
@@ -101,7 +101,7 @@ extension Command {
     }
 
     static let whoami = Command.daemon(
-        "whoami", group: "Account", summary: "shows the account, what it uses on the server and what it may use",
+        "whoami", group: "Account", summary: "shows the account, its usage and its quota",
         options: [.json]
     ) { context in
         let account = try await context.service.account()

@@ -6,9 +6,9 @@ extension Command {
     static let share = Command.daemon(
         "share", group: "Account", summary: "invites another account to read and write a list",
         discussion: """
-            The other account has to accept: 'ferry invitations' there. Then the list becomes a directory on its machines. The
-            list's tasks stay yours, whoever makes them, and everything that both change is merged. 'ferry unshare' takes the
-            list or the invitation back.
+            The other account has to accept with 'ferry invitations'. Then the list becomes a directory on its machines.
+            The tasks of the list stay yours, whoever creates them, and changes of both are merged. 'ferry unshare' ends
+            the sharing or withdraws the invitation.
 
                 ferry share Groceries anna@example.org
             """,
@@ -27,10 +27,10 @@ extension Command {
     }
 
     static let unshare = Command.daemon(
-        "unshare", group: "Account", summary: "takes a list back from an account, or leaves somebody else's",
+        "unshare", group: "Account", summary: "stops sharing a list, or leaves a list of another account",
         discussion: """
-            Whoever loses a list keeps its files as tasks of their own; what is done to them from then on stays apart. Without
-            ADDRESS the list is taken back from everybody. An invitation that has not been accepted is taken back.
+            The other account keeps the list's files as tasks of its own, which are no longer synced with yours. Without
+            ADDRESS the list is no longer shared with any account. An invitation that was not accepted is withdrawn.
             """,
         arguments: [
             Argument("LIST", summary: "the list's name", completion: .program("lists")),

@@ -7,11 +7,12 @@ extension Command {
     static let attach = Command.daemon(
         "attach", group: "Attachments", summary: "attaches files to a task",
         discussion: """
-            Shows progress until the files are on the remote. Ctrl-C stops watching; what the daemon has goes on. Where syncing is
-            paused or the server cannot be reached, the files are attached, and go up later; the exit status is 5. A single - reads
-            standard input and needs --name. Of a directory, all files in it and beneath it are attached, but for hidden ones and
-            links; they lie side by side then, and a name that is taken gets a number. What cannot be attached for its name, which
-            is no UTF-8, or since it lies too deep, is said, and the exit status is 8.
+            Shows progress until the files are on the server. Ctrl-C stops watching; the daemon continues with the files
+            that it has. While syncing is paused or the server cannot be reached, the files are attached and uploaded
+            later; the exit status is 5. A single - reads standard input and needs --name. Of a directory, all files in
+            it and below it are attached except hidden ones and links, all side by side; a name that is taken gets a
+            number. A file that cannot be attached because its name is not UTF-8 or because it is too deep is reported,
+            and the exit status is 8.
 
                 ferry attach milk receipt.pdf photo.jpg
             """,
@@ -43,7 +44,7 @@ extension Command {
             }
         }
         Interruption.says(
-            "\nferry: stopped. What 'ferry transfers' shows goes on; files that it does not show are not attached.\n")
+            "\nferry: stopped. The transfers that 'ferry transfers' shows continue; other files are not attached.\n")
         let task = try await context.task()
         var transfers: [TransferSummary] = []
         var failure: (any Error)?
@@ -84,7 +85,7 @@ extension CommandContext {
             // Arguments that are not UTF-8 arrive with this character in place of the invalid
             // bytes.
             if path.unicodeScalars.contains("\u{FFFD}") {
-                throw CommandFailure("\(path.printable): the name is no UTF-8. Rename the file.", status: .notFound)
+                throw CommandFailure("\(path.printable): the name is not UTF-8. Rename the file.", status: .notFound)
             }
             throw CommandFailure("\(path.printable): \(String(cString: strerror(errno))).", status: .notFound)
         }

@@ -45,14 +45,14 @@ extension CommandContext {
             let transfers = try await watch([try await service.fetch(detail.summary.id, attachment: found.id)])
             if let failed = transfers.first(where: { $0.state != .done }) {
                 throw CommandFailure(
-                    "\(wanted.printable) could not be brought here: \(failed.reason ?? failed.state.rawValue)",
+                    "\(wanted.printable) could not be downloaded: \(failed.reason ?? failed.state.rawValue)",
                     hint: "'ferry transfers' shows it.")
             }
             path = try await service.task(detail.summary.id).attachments.first { $0.id == found.id }?.path
         }
         guard let path else {
             throw CommandFailure(
-                "\(wanted.printable) is not here yet.", hint: "'ferry transfers' shows what it waits for.",
+                "\(wanted.printable) is not downloaded yet.", hint: "'ferry transfers' shows what it waits for.",
                 status: .offline)
         }
         return "\(try await service.status().tasksDirectory)/\(path)"

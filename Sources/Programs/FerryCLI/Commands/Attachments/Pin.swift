@@ -3,12 +3,12 @@ import Control
 
 extension Command {
     static let pin = Command.daemon(
-        "pin", group: "Attachments", summary: "keeps all attachments of a task here",
+        "pin", group: "Attachments", summary: "keeps all attachments of a task on this machine",
         discussion: """
-            For machines that do not take all attachments by themselves (the setting 'download'): those of a pinned task come
-            all the same, also later ones. 'ferry unpin' ends that and takes nothing away.
+            For machines that do not download all attachments automatically (the setting 'download'): those of a pinned
+            task are downloaded nevertheless, including later ones. 'ferry unpin' ends that and removes nothing.
             """,
-        arguments: [.task(.some)], options: [Option("no-wait", summary: "return at once; the daemon goes on"), .json]
+        arguments: [.task(.some)], options: [Option("no-wait", summary: "return at once; the daemon continues"), .json]
     ) { context in
         let outcome = try await context.each(context.arguments.arguments("TASK")) { word in
             try await context.service.setPinned(try await context.task(word), true)
@@ -21,7 +21,7 @@ extension Command {
     }
 
     static let unpin = Command.daemon(
-        "unpin", group: "Attachments", summary: "takes later attachments of a task only as the settings say",
+        "unpin", group: "Attachments", summary: "stops keeping later attachments of a task on this machine",
         arguments: [.task(.some)]
     ) { context in
         try await context.each(context.arguments.arguments("TASK")) { word in

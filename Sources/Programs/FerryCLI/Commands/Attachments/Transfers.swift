@@ -7,7 +7,7 @@ extension Command {
         subcommands: [
             .daemon(
                 "list", group: "", summary: "shows the transfers",
-                options: [.json, Option("watch", short: "w", summary: "show progress until all are over")]
+                options: [.json, Option("watch", short: "w", summary: "show progress until all have ended")]
             ) { context in
                 let transfers = try await context.service.transfers()
                 if context.arguments.has("watch") {
@@ -17,7 +17,7 @@ extension Command {
                 context.show(transfers)
                 return .success
             },
-            changing("pause", .pause, "pauses transfers; this survives a restart"),
+            changing("pause", .pause, "pauses transfers, also across restarts"),
             changing("resume", .resume, "resumes paused or failed transfers"),
             changing("cancel", .cancel, "cancels transfers; the file of an upload stays here, unattached"),
         ], defaultSubcommand: "list")
@@ -26,13 +26,13 @@ extension Command {
         .daemon(
             name, group: "", summary: summary,
             arguments: [
-                Argument("ID", .any, summary: "a transfer's id or its beginning", completion: .program("transfers"))
+                Argument("ID", .any, summary: "the id of a transfer, or its start", completion: .program("transfers"))
             ],
             options: [Option("all", summary: "all of them"), .json]
         ) { context in
             let ids = context.arguments.arguments("ID")
             guard context.arguments.has("all") != !ids.isEmpty else {
-                throw UsageError("Name the transfers, or say --all.", path: ["transfers", name])
+                throw UsageError("Name the transfers, or give --all.", path: ["transfers", name])
             }
             guard !ids.isEmpty else {
                 context.show(try await context.service.changeTransfers(action, ids: []))
@@ -66,7 +66,7 @@ extension CommandContext {
     func watch(
         _ transfers: [TransferSummary], endsAtStandstill: Bool = true
     ) async throws -> [TransferSummary] {
-        Interruption.says("\nferry: stopped watching; the daemon goes on. 'ferry transfers --watch' shows it.\n")
+        Interruption.says("\nferry: stopped watching; the daemon continues. 'ferry transfers --watch' shows it.\n")
         defer { Interruption.saysNothing() }
         var progress = TransferProgress(transfers, terminal: terminal, isQuiet: wantsJSON)
         while !progress.isOver {

@@ -126,18 +126,18 @@ extension FerryTool {
 
             130 interrupted
 
-            Anything else is a failure too.
+            Any other status is a failure too.
             """
         ),
         WaitingState.manualSection,
         (
             "Environment",
             """
-            VISUAL, or else EDITOR, is the program of 'ferry edit'.
+            VISUAL, or EDITOR, is the program that 'ferry edit' runs.
 
-            FERRY_SOCKET names the daemon's socket; else it is ferry/ferryd.sock in XDG_RUNTIME_DIR.
+            FERRY_SOCKET names the daemon's socket (default: ferry/ferryd.sock in XDG_RUNTIME_DIR).
 
-            NO_COLOR, when set, turns colour off.
+            NO_COLOR, if set, turns color off.
             """
         ),
         ("See also", "ferry-task(7), ferryd(8), ferryd.yaml(5), ferry-server(8)"),

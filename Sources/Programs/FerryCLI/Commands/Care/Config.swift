@@ -3,7 +3,7 @@ import Control
 
 extension Command {
     static let config = Command.daemon(
-        "config", group: "Care", summary: "shows the daemon's settings and where each comes from",
+        "config", group: "Care", summary: "shows the daemon's settings and their sources",
         subcommands: [
             .daemon("show", group: "", summary: "shows the settings", options: [.json]) { context in
                 context.show(try await context.service.configuration())

@@ -3,8 +3,8 @@ import Control
 
 extension Command {
     static let doctor = Command.daemon(
-        "doctor", group: "Care", summary: "looks whether everything is as it should be, and says what helps",
-        discussion: "The exit status is 6 when something needs attention, 4 when the daemon does not run.",
+        "doctor", group: "Care", summary: "checks that everything works, and says how to fix problems",
+        discussion: "The exit status is 6 if something needs attention, 4 if the daemon is not running.",
         options: [.json]
     ) { context in
         let checks: [HealthCheck]
@@ -27,7 +27,7 @@ enum Doctor {
         guard daemon != FerryTool.version else { return [] }
         return [
             HealthCheck(
-                "version", .attention, "ferry is \(FerryTool.version), but the daemon that runs is \(daemon).",
+                "version", .attention, "ferry is \(FerryTool.version), but the running daemon is \(daemon).",
                 remedy: "systemctl --user restart ferryd")
         ]
     }

@@ -7,9 +7,10 @@ extension Command {
     static let export = Command.daemon(
         "export", group: "Care", summary: "writes all tasks as NDJSON, or copies their files to a directory",
         discussion: """
-            NDJSON, one task a line, has everything but the trash, the history and the bytes of attachments. With --directory the task
-            files are copied as they are, with the attachments that are here; files that are not synced, such as one whose front
-            matter cannot be parsed, are copied too. What could not be written whole ends with an error that says so.
+            NDJSON has one task per line, with everything except the trash, the history and the bytes of attachments.
+            With --directory the task files are copied unchanged, with the attachments that are on this machine; files
+            that are not synced, such as one with front matter that cannot be parsed, are copied too. An incomplete
+            export ends with an error.
 
                 ferry export > tasks.ndjson
                 ferry export --directory ~/backup/tasks
@@ -37,7 +38,7 @@ extension Command {
         }
         do { return try await FileExport(context: context).run(to: directory) } catch let error as SystemError {
             throw CommandFailure(
-                "\(error.message).", hint: "What is in \(directory) is only a part; remove it and export again.")
+                "\(error.message).", hint: "\(directory) is incomplete; remove it and export again.")
         }
     }
 }

@@ -5,16 +5,16 @@ import SystemIO
 
 extension Command {
     static let `import` = Command.daemon(
-        "import", group: "Care", summary: "takes tasks over from a directory of Markdown files, NDJSON or todo.txt",
+        "import", group: "Care", summary: "imports tasks from a directory of Markdown files, NDJSON or todo.txt",
         discussion: """
-            A directory's files are taken byte for byte, subdirectories become lists, X.files beside X.md its attachments. NDJSON is
-            what 'ferry export' writes. Of todo.txt, +project becomes the tag project and @context the tag @context; A is high, B
-            medium, later letters low with the letter in the field todoPriority; the dates before the text become the fields
-            completedDate and createdDate.
+            The files of a directory are copied byte for byte. Subdirectories become lists, and X.files next to X.md the
+            attachments. NDJSON is the format of 'ferry export'. In todo.txt, +project becomes the tag project and
+            @context the tag @context; A is high, B medium, and later letters low with the letter in the field
+            todoPriority; the dates before the text become the fields completedDate and createdDate.
 
-            Each task is taken, taken with a change that is told, or left out with the reason; then the exit status is 8. What was
-            imported before is left out, on whichever machine of the account, also when it was changed since. Times of making and
-            change are the server's, and new.
+            Each task is imported, imported with a reported change, or left out with a reason; then the exit status is
+            8. Tasks that were imported before are left out, on any machine of the account, even if they have changed
+            since. The times of creation and change are new and the server's.
 
                 ferry import ~/vault/TaskNotes --list Notes --dry-run
             """,
@@ -26,9 +26,9 @@ extension Command {
                 "list", short: "l", value: "NAME", summary: "put everything into this list",
                 completion: .program("lists")),
             Option(
-                "format", value: "FORMAT", summary: "markdown, ndjson or todo.txt; by the path unless told",
+                "format", value: "FORMAT", summary: "markdown, ndjson or todo.txt (default: by the path)",
                 completion: .words(ImportFormat.allCases.map(\.rawValue))),
-            Option("dry-run", short: "n", summary: "only tell what would be done"), .json,
+            Option("dry-run", short: "n", summary: "only report what would be done"), .json,
         ]
     ) { context in
         let path = context.arguments.argument("PATH") ?? "-"
@@ -60,7 +60,7 @@ extension CommandContext {
     fileprivate func importFormat(_ path: String) throws -> ImportFormat {
         if let name = arguments.value("format") {
             guard let format = ImportFormat(rawValue: name) else {
-                throw UsageError("There is no format '\(name)': markdown, ndjson or todo.txt.", path: ["import"])
+                throw UsageError("There is no format '\(name)'; use markdown, ndjson or todo.txt.", path: ["import"])
             }
             return format
         }
@@ -68,7 +68,7 @@ extension CommandContext {
         if try FileSystem.status(path).kind == .directory { return .markdown }
         if path.hasSuffix(".txt") { return .todo }
         if [".ndjson", ".jsonl", ".json"].contains(where: path.hasSuffix) { return .ndjson }
-        throw UsageError("The format of \(path) is not known; say --format.", path: ["import"])
+        throw UsageError("The format of \(path) is unknown; give --format.", path: ["import"])
     }
 
     /// Waits until the daemon, which may just be starting, has scanned the whole tasks directory.

@@ -4,15 +4,15 @@ import JSON
 
 extension Command {
     static let log = Command.daemon(
-        "log", group: "Care", summary: "shows what the daemon did lately",
+        "log", group: "Care", summary: "shows what the daemon did recently",
         discussion: """
-            With --follow it goes on with what happens, changes of tasks and transfers among it, until Ctrl-C. The journal has more:
-            journalctl --user -u ferryd.
+            With --follow it continues with new events, including changes of tasks and transfers, until Ctrl-C. The
+            journal has more: journalctl --user -u ferryd.
             """,
         options: [
-            Option("follow", short: "f", summary: "go on with what happens"),
-            Option("lines", short: "n", value: "NUMBER", summary: "only the last ones; 50 unless told"),
-            Option("ndjson", summary: "print one JSON document a line"), .json,
+            Option("follow", short: "f", summary: "continue with new events"),
+            Option("lines", short: "n", value: "NUMBER", summary: "only the last lines (default 50)"),
+            Option("ndjson", summary: "print one JSON document per line"), .json,
         ]
     ) { context in
         let count = try context.arguments.integer("lines", in: 0...1000) ?? 50

@@ -7,12 +7,12 @@ import Ustar
 
 extension Command {
     static let supportBundle = Command.daemon(
-        "support-bundle", group: "Care", summary: "packs what helps to find a fault, without secrets or tasks",
+        "support-bundle", group: "Care", summary: "packs diagnostic data without secrets or tasks",
         discussion: """
-            A tar archive with the daemon's state, its last log lines, its settings and what doctor says. Titles, file names, your
-            e-mail address and your home directory are replaced; look into it before you send it.
+            A tar archive with the daemon's state, its last log lines, its settings and the output of doctor. Titles,
+            file names, your e-mail address and your home directory are replaced; check it before you send it.
             """,
-        arguments: [Argument("FILE", .optional, summary: "ferry-support.tar unless told", completion: .files)],
+        arguments: [Argument("FILE", .optional, summary: "the file to create (ferry-support.tar)", completion: .files)],
         options: [.json]
     ) { context in
         let path = context.arguments.argument("FILE") ?? "ferry-support.tar"

@@ -6,13 +6,14 @@ extension FerryTool {
         Command(
             "ferry-task", summary: "task files of Ferry",
             discussion: """
-                A task is a Markdown file. Its name is the title, the directory that it lies in its list; in the tasks directory itself
-                it is in the Inbox. Nothing is needed but a name: 'touch "Buy milk.md"' makes a task. Names that begin with a dot are
-                left alone.
+                A task is a Markdown file. Its name is the title, and its directory is its list; in the tasks directory
+                itself it is in the Inbox. Only a name is needed: 'touch "Buy milk.md"' creates a task. Names that begin
+                with a dot are ignored.
 
-                Renaming a file renames the task, moving it to another directory moves it to that list, removing it moves it to the
-                trash. A copy is a new task. Ferry changes only the bytes of what changed: comments, order of keys, quoting and line
-                endings stay, and travel to other machines as they are, be they LF, CRLF or mixed. No id is written into a file.
+                Renaming a file renames the task, moving it to another directory moves it to that list, and removing it
+                moves it to the trash. A copy is a new task. Ferry changes only the bytes of what changed: comments,
+                order of keys, quoting and line endings are kept, and synced to other machines unchanged, whether LF,
+                CRLF or mixed. No id is written into a file.
                 """
         ).manualPage(
             section: 7, version: version, date: releaseDate,
@@ -20,30 +21,30 @@ extension FerryTool {
                 (
                     "Front matter",
                     """
-                    YAML between two lines '---' at the beginning of the file. All keys are optional.
+                    YAML between two lines '---' at the start of the file. All keys are optional.
 
                     priority: high, medium or low
 
                     due: a date, 2026-11-30, or a time, 2026-11-30T17:00+01:00
 
-                    tags: [errands, home]; an empty entry of a list says nothing
+                    tags: [errands, home]; empty entries are ignored
 
                     completed: true
 
-                    title: where a file name cannot be the title, such as AC/DC tickets
+                    title: if the title cannot be a file name, such as AC/DC tickets
 
-                    All other keys travel too and come back as they were written, and so does a value that Ferry does not understand;
-                    'ferry show' and 'ferry doctor' mention it.
+                    All other keys are synced too and come back unchanged, and so does a value that Ferry does not
+                    understand; 'ferry show' and 'ferry doctor' report it.
 
-                    A file whose front matter cannot be parsed is left alone, and 'ferry status' tells of it. It is synced again once
-                    it parses.
+                    A file with front matter that cannot be parsed is left unchanged, and 'ferry status' reports it. It
+                    is synced again when it can be parsed.
                     """
                 ),
                 (
                     "Attachments",
                     """
-                    The files in X.files beside X.md. Drop a file there to attach it, remove it to detach it. Names of files that are
-                    being written (.part, .crdownload, ~) are left alone.
+                    The files in X.files next to X.md. Put a file there to attach it, remove it to detach it. Names of
+                    files that are being written (.part, .crdownload, ~) are ignored.
                     """
                 ),
                 (

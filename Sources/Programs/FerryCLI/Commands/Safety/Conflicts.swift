@@ -3,16 +3,16 @@ import Control
 
 extension Command {
     static let conflicts = Command.daemon(
-        "conflicts", group: "Safety", summary: "shows and settles values that a merge displaced",
+        "conflicts", group: "Safety", summary: "shows and resolves values that a merge replaced",
         discussion: """
-            When two machines changed the same thing, the change that reached the server later stands, and the other one is kept.
-            Here you see both, and take what you want. 'ferry history TASK' shows them for good.
+            If two machines changed the same field, the change that reached the server last wins, and the other one is
+            kept. This command shows both and chooses one. 'ferry history TASK' shows them permanently.
             """,
         subcommands: [
-            .daemon("list", group: "", summary: "shows what was displaced", options: [.json]) { context in
+            .daemon("list", group: "", summary: "shows the open conflicts", options: [.json]) { context in
                 let conflicts = try await context.service.conflicts()
                 context.show(conflicts: conflicts)
-                if conflicts.isEmpty, !context.wantsJSON { context.terminal.note("No conflicts wait.") }
+                if conflicts.isEmpty, !context.wantsJSON { context.terminal.note("There are no open conflicts.") }
                 guard !conflicts.isEmpty else { return .success }
                 if !context.wantsJSON {
                     context.terminal.note(
@@ -33,14 +33,14 @@ extension Command {
             name, group: "", summary: summary,
             arguments: [
                 Argument(
-                    "ID", .any, summary: "a conflict's id or its beginning, or a task, for all of its conflicts",
+                    "ID", .any, summary: "the id of a conflict, or its start, or a task, for all of its conflicts",
                     completion: .program("conflicts"))
             ],
             options: [Option("all", summary: "all of them"), .json]
         ) { context in
             let ids = context.arguments.arguments("ID")
             guard context.arguments.has("all") != !ids.isEmpty else {
-                throw UsageError("Name the conflicts, or say --all.", path: ["conflicts", name])
+                throw UsageError("Name the conflicts, or give --all.", path: ["conflicts", name])
             }
             let settled = try await context.service.resolveConflicts(decision, ids: ids)
             guard !context.wantsJSON else {

@@ -26,7 +26,7 @@ extension Command {
         ) { context in
             let tasks = context.arguments.arguments("TASK")
             guard context.arguments.has("all") != !tasks.isEmpty else {
-                throw UsageError("Name the tasks, or say --all.", path: ["deletes", name])
+                throw UsageError("Name the tasks, or give --all.", path: ["deletes", name])
             }
             if decision == .approve, tasks.isEmpty {
                 let held = try await context.service.heldDeletes()

@@ -4,23 +4,24 @@ import JSON
 
 extension Command {
     static let history = Command.daemon(
-        "history", group: "Safety", summary: "shows what was displaced of a task, newest first",
+        "history", group: "Safety", summary: "shows the replaced values of a task, newest first",
         discussion: """
-            Each value that gave way in a merge, with who had set it and whose change took its place; attachments that were removed or
-            replaced; and what a save put away that had come a moment before. 'ferry restore ID' brings it back.
+            Each value that a merge replaced, with who had set it and whose change replaced it; attachments that were
+            removed or replaced; and a version that a save overwrote before it was seen. 'ferry restore ID' brings it
+            back.
             """,
         arguments: [.task()], options: [.json]
     ) { context in
         let history = try await context.service.history(try await context.task())
         context.show(conflicts: history, showsTitle: false)
-        if history.isEmpty, !context.wantsJSON { context.terminal.note("Nothing of this task was ever displaced.") }
+        if history.isEmpty, !context.wantsJSON { context.terminal.note("No value of this task was ever replaced.") }
         return .success
     }
 
     static let explain = Command.daemon(
         "explain", group: "Sync",
-        summary: "says of each field of a task who made it what it is, when, and by which rule",
-        discussion: "Times are the server's: no machine's clock decides anything.",
+        summary: "explains for each field of a task who set it, when, and by which rule",
+        discussion: "Times are the server's: the clocks of machines decide nothing.",
         arguments: [.task()], options: [.json]
     ) { context in
         let explanation = try await context.service.explanation(try await context.task())
@@ -45,15 +46,16 @@ extension Command {
     }
 
     static let undo = Command.daemon(
-        "undo", group: "Safety", summary: "undoes the last change, as a new one",
+        "undo", group: "Safety", summary: "undoes the last change with a new one",
         discussion: """
-            Without TASK it is the last command of this machine that changed tasks; with TASK the last change of that task, by a
-            command or from another machine. What somebody changed since stays. Again undoes the one before.
+            Without TASK, it undoes the last command of this machine that changed tasks; with TASK, the last change of
+            that task by a command or from another machine. Fields that were changed since are left unchanged. Repeat it
+            to undo the change before.
 
                 ferry undo milk --dry-run
             """,
         arguments: [.task(.optional)],
-        options: [Option("dry-run", short: "n", summary: "only tell what it would do"), .json]
+        options: [Option("dry-run", short: "n", summary: "only report what it would do"), .json]
     ) { context in
         var task: String?
         if let word = context.arguments.argument("TASK") { task = try await context.task(word) }
@@ -63,7 +65,7 @@ extension Command {
             context.print(document: ("undone", undone.json))
             return .success
         }
-        if undone.isEmpty { context.terminal.note("What was changed is gone for good; nothing is left to undo of it.") }
+        if undone.isEmpty { context.terminal.note("The changed items no longer exist, so there is nothing to undo.") }
         for task in undone {
             context.terminal.print(context.terminal.styled(task.title.printable, .bold))
             for effect in task.effects { context.terminal.print("  \(effect.firstLine.printable)") }

@@ -26,15 +26,15 @@ extension Command {
     }
 
     static let restore = Command.daemon(
-        "restore", group: "Safety", summary: "brings tasks, attachments and replaced values back",
+        "restore", group: "Safety", summary: "restores tasks, attachments and replaced values",
         discussion: """
-            A task from the trash by its id or words of its title; an attachment that was removed or replaced by the id that 'ferry
-            trash' shows, or its name; any value of a task's history by the id that 'ferry history' shows. What stands in its place
-            goes to the history.
+            TASK is a task in the trash, by its id or words of its title; an attachment that was removed or replaced, by
+            its name or the id that 'ferry trash' shows; or a value of a task's history, by the id that 'ferry history'
+            shows. The current value is kept in the history.
             """,
         arguments: [
             Argument(
-                "TASK", .some, summary: "an id's beginning, words of the title, or an attachment's name",
+                "TASK", .some, summary: "the start of an id, words of the title, or an attachment's name",
                 completion: .program("trash"))
         ],
         options: [.json]

@@ -35,7 +35,7 @@ struct StandstillReport {
 
     /// Returns a text that changes whenever anything moves, and a text for users.
     private static func progress(_ look: (DaemonStatus, [TransferSummary])?) -> (state: String, text: String) {
-        guard let (status, transfers) = look else { return ("", "the daemon does not answer.") }
+        guard let (status, transfers) = look else { return ("", "the daemon does not respond.") }
         let moving = transfers.filter { [.queued, .running, .waiting].contains($0.state) }
         var parts = ["\(Count(status.pendingUp, "change")) to send", "\(status.pendingDown) to write"]
         parts += moving.prefix(3).map { transfer in

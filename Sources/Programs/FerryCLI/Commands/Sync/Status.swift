@@ -4,9 +4,10 @@ import JSON
 
 extension Command {
     static let status = Command.daemon(
-        "status", group: "Sync", summary: "shows on one screen how sync is doing",
+        "status", group: "Sync", summary: "shows the state of syncing on one screen",
         discussion: """
-            With --check the exit status tells: 0 nothing needs you, 5 offline or paused, 6 attention needed, 7 sign-in needed. The manual has every state under 'What waits'.
+            With --check the exit status is 0 if nothing needs you, 5 offline or paused, 6 attention needed, 7 sign-in
+            needed. The manual lists every state under 'What waits'.
             """,
         options: [
             .json, Option("check", summary: "exit status only; prints nothing when all is well"),

@@ -5,18 +5,19 @@ import SystemIO
 
 extension Command {
     static let sync = Command.daemon(
-        "sync", group: "Sync", summary: "looks for changes on both sides now",
+        "sync", group: "Sync", summary: "checks for changes on both sides now",
         discussion: """
-            --dry-run shows what would be done and does nothing: 'send', 'upload' and 'delete' go to the server, 'write', 'download'
-            and 'remove' change files here, 'hold' waits for 'ferry deletes', and 'leave' stays as it is.
+            --dry-run shows what would be done and does nothing: 'send', 'upload' and 'delete' go to the server,
+            'write', 'download' and 'remove' change files here, 'hold' waits for 'ferry deletes', and 'leave' changes
+            nothing.
 
-            The exit status is 5 when syncing is paused or the server cannot be reached. With --wait it is 6 when something is left that
-            waits for you: changes that the server refused, held deletes, paused or failed transfers.
+            The exit status is 5 if syncing is paused or the server cannot be reached. With --wait it is 6 if something
+            still waits for you: changes that the server refused, held deletes, paused or failed transfers.
             """,
         options: [
             Option("dry-run", short: "n", summary: "only show what would be done"),
-            Option("wait", summary: "return when both sides have everything"),
-            Option("timeout", value: "SECONDS", summary: "give up waiting after this long; 60 unless told"), .json,
+            Option("wait", summary: "return when both sides are in sync"),
+            Option("timeout", value: "SECONDS", summary: "give up waiting after this time (default 60)"), .json,
         ]
     ) { context in
         if context.arguments.has("dry-run") {
@@ -44,23 +45,24 @@ extension Command {
     }
 
     static let pause = pausing(
-        "pause", true, "stops syncing until told to resume; files can be edited meanwhile",
+        "pause", true, "stops syncing until 'ferry resume'; files can be edited meanwhile",
         discussion: """
-            To unmount the file system that the tasks directory is on, pause first: the daemon then keeps nothing on it open.
-            It also closes the directory after some seconds without work. Once the file system is mounted again, syncing goes
-            on; nothing counts as deleted meanwhile.
+            To unmount the file system of the tasks directory, pause first: the daemon then keeps nothing on it open. It
+            also closes the directory after some seconds without work. Syncing continues when the file system is mounted
+            again; no file counts as deleted meanwhile.
             """)
     static let resume = pausing("resume", false, "syncs again")
 
     static let rebind = Command.daemon(
         "rebind", group: "Sync",
-        summary: "goes on with another tasks directory or server; files are united, nothing is deleted",
+        summary: "accepts another tasks directory or server; files are merged, nothing is deleted",
         discussion: """
-            Where the tasks directory was replaced, or the server was, or was put back to an earlier state, everything is held,
-            and 'ferry status' says why. This takes both as they are now. Files and documents that only one side has go to the
-            other one; of a task that both have differently the later version counts, or what was changed here and not sent
-            yet. What gives way to a change is in the task's history. Files that are missing in a directory of which a part cannot be
-            read come back once all of it can: they may be in that part.
+            If the tasks directory or the server was replaced, or the server was restored to an earlier state,
+            everything is held, and 'ferry status' says why. This command accepts both as they are now. Files and
+            documents that only one side has are copied to the other. Of a task that differs, the later version wins, or
+            the local changes that were not sent. Replaced values are in the task's history. If a part of the directory
+            cannot be read, files that are missing come back when it can be read again, because they may be in that
+            part.
             """, options: [.json]
     ) { context in
         let status = try await context.service.rebind()

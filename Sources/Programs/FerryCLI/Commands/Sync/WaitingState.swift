@@ -16,25 +16,25 @@ struct WaitingState {
         WaitingState("syncing is paused", says: "paused: ", .offline, "ferry resume"),
         WaitingState(
             "the server cannot be reached", says: "offline: ", .offline,
-            "nothing; changes are kept and sent when it is back. 'ferry doctor' looks what is in the way"),
+            "nothing; changes are kept and sent when it is back. 'ferry doctor' checks for problems"),
         WaitingState(
             "the daemon connects, or catches up", says: "starting: ", .offline,
             "nothing; 'ferry log' shows what it does"),
         WaitingState(
             "the daemon is stopping", says: "stopping: ", .offline, "start it again: systemctl --user start ferryd"),
-        WaitingState("nobody is signed in", says: "needs-sign-in: ", .needsSignIn, "ferry login URL"),
+        WaitingState("no account is signed in", says: "needs-sign-in: ", .needsSignIn, "ferry login URL"),
         WaitingState(
-            "the tasks directory is missing, or another one", says: "root-held: ", .attention,
-            "mount it or put it back; if the new one is right: ferry rebind"),
+            "the tasks directory is missing, or was replaced", says: "root-held: ", .attention,
+            "mount or restore it; if the new one is intended: ferry rebind"),
         WaitingState(
-            "the server is another one, or was put back", says: "server-held: ", .attention,
-            "if that is right: ferry rebind"),
+            "the server was replaced, or restored to an earlier state", says: "server-held: ", .attention,
+            "if that is intended: ferry rebind"),
         WaitingState(
             "the configuration cannot be used", says: "configuration-error: ", .attention,
             "mend the file and line that it names; the daemon notices"),
         WaitingState(
             "the server refused changes", says: "rejected", .attention,
-            "mend the task as the problem's line says; 'ferry doctor' names each"),
+            "fix the task as the problem's line says; 'ferry doctor' lists them"),
         WaitingState(
             "deletes are held for review", says: "held", .attention, "ferry deletes approve, or ferry deletes restore"),
         WaitingState(
@@ -45,11 +45,11 @@ struct WaitingState {
         WaitingState("transfers failed", says: " failed", .attention, "ferry transfers resume --all"),
         WaitingState(
             "a file or directory cannot be read, written or watched", says: "problem", .attention,
-            "as the line below it says"),
-        WaitingState("changes are on their way to the server", says: "to send", .success, "nothing"),
-        WaitingState("changes are on their way to files", says: "to write", .success, "nothing"),
+            "follow the line below it"),
+        WaitingState("changes are being sent to the server", says: "to send", .success, "nothing"),
+        WaitingState("changes are being written to files", says: "to write", .success, "nothing"),
         WaitingState(
-            "transfers run, or wait to be tried again", says: " waiting", .success,
+            "transfers run, or wait to be retried", says: " waiting", .success,
             "nothing; 'ferry transfers' shows them"),
     ]
 
@@ -63,9 +63,9 @@ struct WaitingState {
     static let manualSection = (
         title: "What waits",
         text: """
-        Each state in which something waits: what 'ferry status' says, the exit status of 'ferry status --check', and below it what to
-        do. 'ferry sync --wait' ends with 0 in none of them, but for conflicts, whose values have all travelled, and files that cannot
-        be read, which it does not wait for.
+        Each state in which something waits: the text in 'ferry status', the exit status of 'ferry status --check', and
+        below it what to do. 'ferry sync --wait' does not end with 0 in any of them, except for conflicts, whose values
+        are all synced, and for files that cannot be read, for which it does not wait.
 
 
         """ + (["    status says     --check  what waits"] + all.map(\.row)).joined(separator: "\n")

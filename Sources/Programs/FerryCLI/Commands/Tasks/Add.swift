@@ -7,8 +7,8 @@ extension Command {
     static let add = Command.daemon(
         "add", group: "Tasks", summary: "adds a task and prints its id",
         discussion: """
-            Words make the title; +tag, due:WHEN, priority:LEVEL and list:NAME may stand between them. WHEN is a date, today,
-            tomorrow, a weekday, +3d or +2w. A backslash before a word keeps it as it is.
+            Words form the title; +tag, due:WHEN, priority:LEVEL and list:NAME may be between them. WHEN is a date,
+            today, tomorrow, a weekday, +3d or +2w. A backslash before a word keeps it unchanged.
 
                 ferry add Buy oat milk +errands due:friday priority:high
             """,
@@ -26,7 +26,7 @@ extension Command {
             throw UsageError("A title is missing.", path: ["add"])
         }
         guard words.change.list == nil || context.arguments.value("list") == nil else {
-            throw UsageError("The list is given twice, by --list and by list:.", path: ["add"])
+            throw UsageError("The list is given twice, with --list and list:.", path: ["add"])
         }
         return try await context.add(words)
     }

@@ -3,7 +3,7 @@ import Control
 
 extension Command {
     static let done = completing("done", true, "completes tasks")
-    static let undone = completing("undone", false, "opens completed tasks again")
+    static let undone = completing("undone", false, "reopens completed tasks")
 
     private static func completing(_ name: String, _ isCompleted: Bool, _ summary: String) -> Command {
         .daemon(

@@ -5,7 +5,7 @@ import SystemIO
 extension Command {
     static let edit = Command.daemon(
         "edit", group: "Tasks", summary: "opens a task's file in your editor",
-        discussion: "The editor is VISUAL, or EDITOR, or vi. Any other program does as well: the file is yours.",
+        discussion: "The editor is VISUAL, or EDITOR, or vi. You can edit the file with any other program too.",
         arguments: [.task()]
     ) { context in
         let path = try await context.file(of: try await context.task())
@@ -15,7 +15,7 @@ extension Command {
         guard status == 0 else {
             throw CommandFailure(
                 "The editor \(editor.printable) ended with status \(status).",
-                hint: "Set VISUAL to the editor you like.")
+                hint: "Set VISUAL to your editor.")
         }
         // A file that can no longer be read is reported at once rather than found later.
         let problems: [Problem]
@@ -27,7 +27,7 @@ extension Command {
         }
         guard let problem = problems.first(where: { $0.subject == path.relative }) else { return .success }
         throw CommandFailure(
-            "\(path.relative.printable): \(problem.message)", hint: "'ferry edit' again mends it; nothing is lost.",
+            "\(path.relative.printable): \(problem.message)", hint: "Fix it with 'ferry edit'; nothing is lost.",
             status: .attention)
     }
 }

@@ -7,15 +7,15 @@ extension Command {
     static let list = Command.daemon(
         "list", group: "Tasks", summary: "lists tasks that match",
         discussion: """
-            Words must stand in the title, a tag or the list's name. +tag and due:WHEN (today, week, overdue, none, a date) narrow
-            further. Completed tasks are left out unless --all or --done.
+            Words must occur in the title, a tag or the list's name. +tag and due:WHEN (today, week, overdue, none, a
+            date) restrict the list further. Completed tasks are left out unless --all or --done is given.
             """,
         arguments: [Argument("WORD", .any, summary: "words, +tag, due:WHEN, list:NAME")],
         options: [
             Option("list", short: "l", value: "NAME", summary: "only this list", completion: .program("lists")),
             Option("all", short: "a", summary: "completed tasks too"), Option("done", summary: "only completed tasks"),
             .json,
-            Option("ndjson", summary: "print one JSON document a line"),
+            Option("ndjson", summary: "print one JSON document per line"),
         ]
     ) { context in
         let filter = try context.filter()

@@ -5,9 +5,9 @@ extension Command {
     static let set = Command.daemon(
         "set", group: "Tasks", summary: "changes fields of a task",
         discussion: """
-            title:TEXT, due:WHEN, priority:LEVEL, list:NAME, completed:true, tags:A,B for all tags, +tag to add and -tag to remove
-            one; due:none and priority:none remove. These are understood with = too. Any other FIELD=VALUE sets a custom field to
-            that text, quoted in the file as YAML needs, and FIELD= removes it.
+            title:TEXT, due:WHEN, priority:LEVEL, list:NAME, completed:true, tags:A,B for all tags, +tag to add and -tag
+            to remove one; due:none and priority:none remove the value. = may be used instead of the colon. Any other
+            FIELD=VALUE sets a custom field to that text, quoted in the file if YAML requires it, and FIELD= removes it.
 
                 ferry set milk due:tomorrow +urgent -someday
                 ferry set milk 'title:Buy oat milk'
@@ -15,7 +15,7 @@ extension Command {
         arguments: [.task(), Argument("CHANGE", .any, summary: "what to change", takesDashes: true)],
         options: [
             Option("notes", value: "TEXT", summary: "replace the notes"),
-            Option("stdin", summary: "replace the notes by standard input"), .json,
+            Option("stdin", summary: "replace the notes with standard input"), .json,
         ]
     ) { context in
         let changes = context.arguments.arguments("CHANGE")
@@ -28,7 +28,7 @@ extension Command {
         }
         guard parsed.plain.isEmpty else {
             throw UsageError(
-                "'\(parsed.plain[0])' is no change; write title:TEXT for a new title, FIELD=VALUE for a custom field.",
+                "'\(parsed.plain[0])' is not a change; write title:TEXT for a new title, FIELD=VALUE for a custom field.",
                 path: ["set"])
         }
         var change = parsed.change
@@ -40,7 +40,7 @@ extension Command {
     static let move = Command.daemon(
         "move", group: "Tasks", summary: "moves a task to another list",
         arguments: [
-            .task(), Argument("LIST", summary: "the list's name, or inbox; made if new", completion: .program("lists")),
+            .task(), Argument("LIST", summary: "a list, or inbox; created if new", completion: .program("lists")),
         ], options: [.json]
     ) { context in
         let list = context.arguments.argument("LIST") ?? ""

@@ -38,7 +38,7 @@ extension CommandContext {
         for attachment in task.attachments {
             rows.append(("📎", "\(attachment.name)  \(formatted(bytes: attachment.size))  \(attachment.state.rawValue)"))
         }
-        if task.isPinned { rows.append(("pinned", "attachments are kept here")) }
+        if task.isPinned { rows.append(("pinned", "attachments are kept on this machine")) }
         rows += task.remarks.map { ("note", $0) }
         terminal.print(lines: terminal.labeled(rows))
         guard !task.notes.isEmpty else { return }
