@@ -109,7 +109,7 @@ import Testing
             #expect(await desk.has("Trip.files/ticket.txt", "seat 12\n"))
             let task = try #require(await desk.sync.task(atPath: "Trip.md"))
             let hash = SHA256.hash(Array("seat 13\n".utf8)).hex
-            try await desk.sync.exclusively {
+            try await desk.sync.withExclusiveAccess {
                 await desk.sync.queueUpload(task, "ticket.txt", size: 8)
                 try laptop.write("Trip.files/ticket.txt", "seat 13\n")
                 let name = try DocumentName(database: Machine.database, collection: "tasks", id: task)
@@ -386,7 +386,7 @@ import Testing
             try laptop.write("Trip.files/ticket.txt", "seat 12\n")
             #expect(await desk.has("Trip.files/ticket.txt", "seat 12\n"))
             let task = try #require(await laptop.sync.task(atPath: "Trip.md"))
-            try await laptop.sync.exclusively {
+            try await laptop.sync.withExclusiveAccess {
                 await laptop.sync.queueUpload(task, "ticket.txt", size: 8)
                 let repair = await laptop.sync.queueUpload(task, "ticket.txt", size: 8, isRepair: true)
                 let current = await laptop.sync.transfers.current(.init(upload: "ticket.txt", of: task))

@@ -100,7 +100,7 @@ import Testing
         #expect(await before.eventually { await before.hasUnited(1) })
         let task = try #require(await before.sync.catalog.living.map(\.id).first)
         let (from, to) = (try TaskPath("Home/Trip.md"), try TaskPath("Home/Tour.md"))
-        try await before.sync.exclusively { try await before.sync.announceMove(from, to: to) }
+        try await before.sync.withExclusiveAccess { try await before.sync.announceMove(from, to: to) }
         await before.stop()
         try disk.rename(from.string, to: to.string, .exclusive)
         try disk.save(to.string, Array("go by bus\n".utf8), habit: .renamingOver)
@@ -122,14 +122,14 @@ import Testing
         #expect(await first.eventually { await first.hasUnited(1) })
         let task = try #require(await first.sync.catalog.living.map(\.id).first)
         let (from, to) = (try TaskPath("Home/Trip.md"), try TaskPath("Home/Tour.md"))
-        try await first.sync.exclusively { try await first.sync.announceMove(from, to: to) }
+        try await first.sync.withExclusiveAccess { try await first.sync.announceMove(from, to: to) }
         await first.stop()
         try disk.rename(from.string, to: to.string, .exclusive)
         try disk.save(to.string, Array("go by bus\n".utf8), habit: .renamingOver)
         try disk.setMode("Home", 0)
         let second = try await Machine(store, home: first.home, disk: disk)
         #expect(await second.eventually { await !second.sync.allProblems.isEmpty })
-        try await second.sync.exclusively {
+        try await second.sync.withExclusiveAccess {
             try await second.sync.announceMove(try TaskPath("a.md"), to: try TaskPath("b.md"))
             try await second.sync.takeBackMove()
             // It is tried again, and fails, as long as nobody can look.
@@ -153,7 +153,7 @@ import Testing
         try disk.write("Home/Trip.md", Array("go\n".utf8))
         #expect(await before.eventually { await before.hasUnited(1) })
         let (from, to) = (try TaskPath("Home"), try TaskPath("Home (3)"))
-        try await before.sync.exclusively { try await before.sync.announceMove(from, to: to) }
+        try await before.sync.withExclusiveAccess { try await before.sync.announceMove(from, to: to) }
         await before.stop()
         try disk.rename(from.string, to: to.string, .exclusive)
         let machine = try await Machine(store, home: before.home, disk: disk)
@@ -237,9 +237,11 @@ import Testing
     @Test func `no turn follows one in which the state file failed`() async throws {
         let machine = try await Machine(store)
         await #expect(throws: SQLiteError.self) {
-            try await machine.sync.exclusively { throw SQLiteError(code: .full, message: "The disk is full.") }
+            try await machine.sync.withExclusiveAccess { throw SQLiteError(code: .full, message: "The disk is full.") }
         }
-        await #expect(throws: SQLiteError.self) { try await machine.sync.exclusively { Issue.record("another turn") } }
+        await #expect(throws: SQLiteError.self) {
+            try await machine.sync.withExclusiveAccess { Issue.record("another turn") }
+        }
         #expect(await machine.end() is SQLiteError)
         await machine.stop()
     }

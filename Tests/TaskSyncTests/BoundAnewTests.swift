@@ -28,7 +28,7 @@ import Testing
         for rebinds in [true, false] {
             let machine = try await Machine(store, home: first.home, disk: disk, rebinds: rebinds)
             #expect(await machine.eventually { await machine.sync.allProblems.map(\.code) == ["unreadable"] })
-            try await machine.sync.exclusively { try await machine.sync.forgetMissingLists() }
+            try await machine.sync.withExclusiveAccess { try await machine.sync.forgetMissingLists() }
             #expect(["Trip.md", "Mail.md", "Later"].allSatisfy { (try? disk.status($0)) == nil })
             #expect(await machine.sync.catalog.trashed.isEmpty)
             #expect(await machine.sync.lists.paths == lists)
@@ -44,7 +44,7 @@ import Testing
         #expect(await last.sync.lists.paths == lists)
         #expect((try? disk.status("Trip.md")) == nil)
         // From now on what goes was deleted; that it is there is noted first.
-        try await last.sync.exclusively {}
+        try await last.sync.withExclusiveAccess {}
         try disk.remove("Mail.md")
         #expect(await last.eventually { await last.sync.catalog.trashed.count == 1 })
         await last.stop()

@@ -161,7 +161,7 @@ import Testing
         #expect(await desk.eventually { (try? await desk.sync.isSettled()) == true })
         let mend = try #require(await desk.sync.task(atPath: "Mend.md"))
         let ship = try #require(await desk.sync.task(atPath: "Work/Ship.md"))
-        try await desk.sync.exclusively {
+        try await desk.sync.withExclusiveAccess {
             desk.rename("Work", to: "Office")
             desk.rename("Mend.md", to: "Office/Ship.md")
             // A scan has seen both before the rename of the directory is told of.
@@ -188,7 +188,7 @@ import Testing
         #expect(await laptop.eventually { (try? await laptop.sync.isSettled()) == true })
         let office = try #require(await laptop.sync.catalog.listNames.first { $0.value == "Office" }?.key)
         let name = try DocumentName(database: Machine.database, collection: "lists", id: office)
-        try await laptop.sync.exclusively {
+        try await laptop.sync.withExclusiveAccess {
             desk.rename("Office/Ship.md", to: "Work/Ship.md")
             rmdir(desk.path("Office"))
             for try await lists in laptop.client.snapshots(of: TaskSync.queries(of: "alice", in: Machine.database)[0])
@@ -361,7 +361,7 @@ import Testing
         let name = try DocumentName(database: Machine.database, collection: "lists", id: list)
         laptop.rename("Work/Sub/Deep", to: "Part")
         try await desk.hasHeard(of: "Part", for: name)
-        try await desk.sync.exclusively {
+        try await desk.sync.withExclusiveAccess {
             // As if both had been renamed before they were told of.
             await desk.sync.forgetLists(at: ["Work", "Work/Sub"])
             try await desk.sync.exportLists([name])

@@ -382,7 +382,7 @@ import Testing
             try laptop.write("Work/Same.md", "---\ncompleted: true\n---\nold\n")
             #expect(await desk.has("Work/Same.md", "---\ncompleted: true\n---\nold\n"))
             let old = try #require(await laptop.sync.task(atPath: "Work/Same.md"))
-            try await laptop.sync.exclusively {
+            try await laptop.sync.withExclusiveAccess {
                 laptop.remove("Work/Same.md")
                 try laptop.write("Same.md", "---\ncompleted: true\n---\nnew\n")
                 try await laptop.sync.rescan(isFirst: false)

@@ -14,7 +14,7 @@ extension TaskSync {
         try await environment.sleep(for: .seconds(15 * 60))
         while true {
             try await emptyTrash()
-            try await exclusively { removeUnwantedIncoming() }
+            try await withExclusiveAccess { removeUnwantedIncoming() }
             try await environment.sleep(for: .seconds(6 * 3600))
         }
     }
@@ -32,7 +32,7 @@ extension TaskSync {
             let time = try await client.reading({ try $0.remoteTime })
         else { return }
         let now = Retention.Moment(remote: time, local: configuration.wallClock())
-        try await exclusively { try await emptyLocalTrash(retention, now) }
+        try await withExclusiveAccess { try await emptyLocalTrash(retention, now) }
         do { try await purgeOwnHistory(retention, now) } catch let error as RemoteError {
             return logger.info("the history is not emptied: \(error.message)")
         }

@@ -18,7 +18,7 @@ extension TaskSync {
     /// file has, and must not be written to it by another turn.
     ///
     /// - Parameter name: of the turn, for whoever asks what it is that takes so long.
-    func exclusively<Result: Sendable>(
+    func withExclusiveAccess<Result: Sendable>(
         _ name: String = #function, _ body: () async throws -> Result
     ) async throws -> Result {
         if turn.isTaken { try await waitForTurn() } else { turn.isTaken = true }

@@ -215,7 +215,7 @@ package actor TaskSync {
     var turn = Turn()
     var lastTurn: Duration = .zero
     var isReleasePlanned = false
-    /// Why no turn may follow; see `exclusively`.
+    /// Why no turn may follow; see `withExclusiveAccess`.
     var failure: SQLiteError?
     let (failures, failureBell) = AsyncStream.makeStream(of: SQLiteError.self, bufferingPolicy: .bufferingOldest(1))
     private var isLoaded = false
@@ -483,7 +483,7 @@ package actor TaskSync {
         for await _ in holdBeginnings {
             while rootHold != nil {
                 try await environment.sleep(for: .seconds(2))
-                try await exclusively { try await takeUp(isStart: false) }
+                try await withExclusiveAccess { try await takeUp(isStart: false) }
             }
         }
         throw CancellationError()
@@ -492,7 +492,7 @@ package actor TaskSync {
     private func followFolder() async throws {
         while !Task.isCancelled {
             let batch = try await nextFolderChanges()
-            try await exclusively {
+            try await withExclusiveAccess {
                 try await importChanges(batch)
                 try await exportRetries()
             }
@@ -516,7 +516,7 @@ package actor TaskSync {
                 guard await holds.next() != nil else { return }
             }
             // A batch a turn: an edit need not wait until thousands of files are written.
-            try await exclusively { try await exportChanges(batches: 1) }
+            try await withExclusiveAccess { try await exportChanges(batches: 1) }
         }
     }
 

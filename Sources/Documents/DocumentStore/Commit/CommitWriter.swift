@@ -459,7 +459,7 @@ actor CommitWriter {
     }
 
     /// Runs `body` with the tables while no group is applied.
-    func exclusively<Result: Sendable>(_ body: @Sendable (DocumentTables) throws -> Result) throws -> Result {
+    func withExclusiveAccess<Result: Sendable>(_ body: @Sendable (DocumentTables) throws -> Result) throws -> Result {
         try body(tables)
     }
 

@@ -7,13 +7,13 @@ extension SQLiteDocumentStore {
     func alignInheritedFields() async throws {
         for field in configuration.inheritedFields.sorted() {
             let setting = "inherits \(field)"
-            guard try await writer.exclusively({ try $0.setting(setting) }) == 0 else { continue }
+            guard try await writer.withExclusiveAccess({ try $0.setting(setting) }) == 0 else { continue }
             var names: [DocumentName] = []
             try await forEachDocumentBelowOthers { document in
                 if document.fields[field] != nil { names.append(document.name) }
             }
             for name in names { try await align(field, of: name) }
-            try await writer.exclusively { tables in
+            try await writer.withExclusiveAccess { tables in
                 try tables.sqlite.execute(
                     "INSERT OR REPLACE INTO setting VALUES(?,1)", [.text(setting)])
             }

@@ -70,7 +70,7 @@ extension TaskSync {
     /// - Parameter id: A history entry's.
     package func restoreDisplaced(_ id: String, of task: String) async throws {
         let now = configuration.wallClock()
-        try await exclusively {
+        try await withExclusiveAccess {
             try await readFirst(task)
             let (userID, merge) = (configuration.userID, DocumentID.make(in: environment))
             let pending = try await pendingHistory()

@@ -26,7 +26,7 @@ extension TaskSync {
                 ? "Putting it there again did not help: look at the server's disk and its log." : Self.waitForRepair)
         guard isFirst else { return }
         Task {
-            try? await self.exclusively {
+            try? await self.withExclusiveAccess {
                 try await self.client.transaction { transaction in
                     let name = try DocumentName(
                         database: transaction.databaseName, collection: "tasks", id: transfer.task)

@@ -89,7 +89,7 @@ extension TaskSync {
 
     private func takeStored() async throws {
         guard !stored.isEmpty else { return }
-        try await exclusively {
+        try await withExclusiveAccess {
             lastStored = environment.now()
             let batch = stored
             stored = []

@@ -44,7 +44,7 @@ extension TaskSync {
     package func offerAttachments() async throws {
         try await client.transaction { try SyncTables($0).setState("offering", "true") }
         isOffering = true
-        try await exclusively { queueOffers() }
+        try await withExclusiveAccess { queueOffers() }
     }
 
     func queueOffers() {
@@ -140,7 +140,7 @@ extension TaskSync {
                 let path = try taskFile.attachmentsDirectory().appending(transfer.name)
                 guard let stamp = try folder.stamp(path) else {
                     end(id, .cancelled)
-                    Task { try? await self.exclusively { try await self.lookAgain(path) } }
+                    Task { try? await self.withExclusiveAccess { try await self.lookAgain(path) } }
                     return
                 }
                 let file = try File(path: folder.absolutePath(of: path), name: transfer.name)
@@ -245,7 +245,7 @@ extension TaskSync {
                 self.noteStored(StoredTransfer(id: id, run: run, content: content), work.snapshot)
             } catch {
                 await watching?.value
-                try? await self.exclusively { self.failed(id, run, error) }
+                try? await self.withExclusiveAccess { self.failed(id, run, error) }
             }
         }
     }
@@ -316,7 +316,7 @@ extension TaskSync {
         // Wakes the transfer up again; one that is over or was started meanwhile is left alone.
         Task {
             try? await environment.sleep(for: pause)
-            try? await self.exclusively {
+            try? await self.withExclusiveAccess {
                 guard let transfer = self.transfers[id], transfer.run == run, case .waiting = transfer.phase else {
                     return
                 }
@@ -362,7 +362,7 @@ extension TaskSync {
 
     /// Applies a command to transfers by id. Pausing survives a restart.
     package func command(_ command: TransferCommand, _ ids: [String]) async throws {
-        try await exclusively {
+        try await withExclusiveAccess {
             for id in ids {
                 guard let transfer = transfers[id], !transfer.phase.isOver || command == .resume else { continue }
                 switch command {

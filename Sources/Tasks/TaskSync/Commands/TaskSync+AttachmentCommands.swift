@@ -32,7 +32,7 @@ extension TaskSync {
                 for (file, incoming) in zip(files, incoming) { try Self.copy(file.path, into: incoming, of: folder) }
             }
         }
-        return try await exclusively {
+        return try await withExclusiveAccess {
             guard let directory = try index.path(of: task)?.attachmentsDirectory() else {
                 throw TaskSyncError(.notFound, "The task has no file any more to put attachments beside.")
             }
@@ -122,7 +122,7 @@ extension TaskSync {
 
     /// Removes an attachment by id or name, here and everywhere. It is in the trash then.
     package func detach(_ task: String, attachment: String) async throws {
-        try await exclusively {
+        try await withExclusiveAccess {
             let item = try await detail(task).item
             guard let (id, _) = item.attachment(meantBy: attachment) else {
                 throw TaskSyncError(.notFound, "The task has no attachment '\(attachment)'.")
@@ -136,7 +136,7 @@ extension TaskSync {
     /// whatever this machine takes otherwise; or does so no longer, which takes nothing away.
     /// Answers the transfers that bring what is not here.
     package func setPinned(_ task: String, _ isPinned: Bool) async throws -> [String] {
-        try await exclusively {
+        try await withExclusiveAccess {
             guard catalog[task] != nil else { throw TaskSyncError(.notFound, "There is no task \(task).") }
             var all = pinned.filter { catalog[$0] != nil }
             if isPinned { all.insert(task) } else { all.remove(task) }
@@ -156,6 +156,6 @@ extension TaskSync {
             throw TaskSyncError(.notFound, "The task has no attachment '\(attachment)'.")
         }
         if attachments.rows(of: task)[id]?.sha256 == file.sha256 { return nil }
-        return try await exclusively { queueDownload(task, id, file, isAsked: true) }
+        return try await withExclusiveAccess { queueDownload(task, id, file, isAsked: true) }
     }
 }

@@ -67,7 +67,7 @@ extension TaskSync {
     /// - Throws: `exists` for a task with an `importKey` that was added before; one in the trash counts.
     package func add(_ edit: TaskEdit, isTrial: Bool = false) async throws -> String {
         let (new, file) = try edit.newTask()
-        return try await exclusively {
+        return try await withExclusiveAccess {
             try requireRoot()
             var item = new
             let id = edit.importKey.map(importedID) ?? DocumentID.make(in: environment)
@@ -107,7 +107,7 @@ extension TaskSync {
 
     /// Changes a task. A file that was changed too is read first, so neither change is lost.
     package func edit(_ id: String, _ edit: TaskEdit) async throws {
-        try await exclusively {
+        try await withExclusiveAccess {
             try await readFirst(id)
             var list: String?
             if let name = edit.listName { list = try await self.list(named: name) }
@@ -123,7 +123,7 @@ extension TaskSync {
 
     /// Moves tasks to the trash.
     package func remove(_ ids: [String]) async throws {
-        try await exclusively {
+        try await withExclusiveAccess {
             for id in ids {
                 guard catalog[id] != nil else { throw TaskSyncError(.notFound, "There is no task \(id).") }
                 try await readFirst(id)
@@ -136,7 +136,7 @@ extension TaskSync {
 
     /// Brings tasks back from the trash.
     package func restore(_ ids: [String]) async throws {
-        try await exclusively {
+        try await withExclusiveAccess {
             try requireRoot()
             for id in ids {
                 guard catalog[id] != nil else { throw TaskSyncError(.notFound, "There is no task \(id).") }
@@ -153,7 +153,7 @@ extension TaskSync {
 
     /// Looks at the whole directory, and exports what waits.
     package func rescanNow() async throws {
-        try await exclusively {
+        try await withExclusiveAccess {
             guard try await checkRoot() else { return }
             try await rescan(isFirst: false)
             try await exportChanges()

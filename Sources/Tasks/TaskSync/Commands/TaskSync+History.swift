@@ -165,7 +165,7 @@ extension TaskSync {
     /// Settles conflicts: what stands stays, or the displaced value comes back and takes its place.
     package func resolve(_ ids: [String], takingDisplaced: Bool) async throws {
         let (now, userID, merge) = (configuration.wallClock(), configuration.userID, DocumentID.make(in: environment))
-        try await exclusively {
+        try await withExclusiveAccess {
             try await client.transaction { transaction in
                 let history = Self.localQueries(in: transaction.databaseName).history
                 let open = try transaction.documents(history).filter(Self.isUndecided).compactMap { entry in

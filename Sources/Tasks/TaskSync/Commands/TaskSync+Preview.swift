@@ -9,7 +9,7 @@ extension TaskSync {
     /// What this machine would send first, then what it would write. What the remote has that was
     /// not heard of yet is not in it.
     package func preview() async throws -> [SyncStep] {
-        var steps = try await exclusively { Self.united(try await journalSteps() + folderSteps()) }
+        var steps = try await withExclusiveAccess { Self.united(try await journalSteps() + folderSteps()) }
         steps += heldDeletes.map {
             SyncStep(.hold, subject(of: $0.entry.id), task: $0.entry.id, "waits for 'ferry deletes'")
         }
@@ -20,7 +20,7 @@ extension TaskSync {
         tasks = Set(tasks).union(retries).subtracting(held.keys).sorted()
         for start in stride(from: 0, to: tasks.count, by: Self.batchSize) {
             let batch = Array(tasks[start..<min(start + Self.batchSize, tasks.count)])
-            steps += try await exclusively { try await documentSteps(batch) }
+            steps += try await withExclusiveAccess { try await documentSteps(batch) }
         }
         for transfer in transfers.all where !transfer.isUpload && !transfer.phase.isOver {
             let path = filePath(of: transfer)?.string ?? transfer.name

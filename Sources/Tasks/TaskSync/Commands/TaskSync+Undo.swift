@@ -30,7 +30,7 @@ extension TaskSync {
     /// - Parameter isTrial: only tells what it would do.
     /// - Throws: `TaskSyncError` with `.notFound` where nothing is left to undo.
     package func undo(_ task: String?, isTrial: Bool) async throws -> [UndoneChange] {
-        try await exclusively {
+        try await withExclusiveAccess {
             try requireRoot()
             let steps = try await client.reading { transaction in
                 let steps = UndoSteps(transaction)

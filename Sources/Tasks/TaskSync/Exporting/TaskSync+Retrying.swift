@@ -67,7 +67,7 @@ extension TaskSync {
     }
 
     private func retryNow() async throws {
-        try await exclusively {
+        try await withExclusiveAccess {
             isRetryPlanned = false
             try await exportRetries()
         }

@@ -117,7 +117,7 @@ extension TaskSync {
     /// Reads files that wait for their tasks whenever the server has told of all.
     func followUnidentified() async throws {
         for await status in await client.statuses where status.isCurrent && !unidentified.isEmpty {
-            try await exclusively {
+            try await withExclusiveAccess {
                 guard rootHold == nil else { return }
                 let paths = unidentified.sorted()
                 unidentified = []

@@ -26,7 +26,7 @@ extension TaskSync {
     ///   - ownName: this account's.
     package func invite(_ user: String, named name: String, to list: String, ownName: String) async throws {
         let me = configuration.userID
-        let (document, invitation, listName) = try await exclusively {
+        let (document, invitation, listName) = try await withExclusiveAccess {
             try await client.transaction { transaction in
                 let database = transaction.databaseName
                 let document = try DocumentName(database: database, collection: "lists", id: list)

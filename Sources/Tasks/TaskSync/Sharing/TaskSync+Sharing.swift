@@ -161,7 +161,7 @@ extension TaskSync {
         _ list: String, _ changes: @escaping @Sendable (ListSharing, String) throws -> [FieldPath: Value?]
     ) async throws {
         let user = configuration.userID
-        try await exclusively {
+        try await withExclusiveAccess {
             try await client.transaction { transaction in
                 let name = try DocumentName(database: transaction.databaseName, collection: "lists", id: list)
                 let sharing = ListSharing(fields: try transaction.document(name).fields)
