@@ -68,13 +68,13 @@ IDENTIFIERS = {
     "FolderEventSettler": "EventDebouncer", "SettledChange": "DebouncedChange", "NameBook": "NameAllocator",
     "TaskFacts": "TaskIndexEntry", "giveBackSpace": "reclaimSpace", "SegmentClearance": "SegmentCompaction",
     "ChunkMarks": "ChunkFingerprints", "GatheringQueue": "RequestBatcher", "SharedHashing": "HashBatcher",
-    "exclusively": "withExclusiveAccess", "aside": "offload", "WakeUp": "AsyncSignal", "Wakeup": "AsyncSignal",
+    "exclusively": "withExclusiveAccess", "WakeUp": "AsyncSignal", "Wakeup": "AsyncSignal",
     "ChangeSignal": "AsyncSignal", "Handover": "OwnedBuffer", "StoredTransfer": "FinishedTransfer",
     "takeStored": "recordFinished…", "Surroundings": "Environment", "dispensedTargets": "refusedOptionalTargets",
 }
 # Still in the code: renamed in all targets at once, by the change that empties this set.
 PENDING = {
-    "aside", "StoredTransfer", "takeStored", "TaskFacts",
+    "StoredTransfer", "takeStored", "TaskFacts",
 }
 NAMES = {name: instead for name, instead in IDENTIFIERS.items() if name not in PENDING}
 IDENTIFIER = re.compile(rf"\b(?:{'|'.join(map(re.escape, NAMES))})\b") if NAMES else None

@@ -91,7 +91,7 @@ extension TaskSync {
         }
         var gone: [String] = []
         for entry in kept where seen[entry.key].map({ retention.isOver(since: $0, at: now) }) ?? false {
-            let failure = await aside { () -> FolderError? in
+            let failure = await offload { () -> FolderError? in
                 do throws(FolderError) { try entry.remove() } catch { return error }
                 return nil
             }

@@ -94,7 +94,7 @@ extension TaskSync {
     }
 
     /// Runs what waits for the disk; meanwhile transfers start and end, within the same turn.
-    func aside<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result {
+    func offload<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result {
         await wait(on: waiter, "the disk", body)
     }
 

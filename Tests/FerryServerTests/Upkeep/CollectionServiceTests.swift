@@ -15,7 +15,7 @@ struct CollectionServiceTests {
         var service = CollectionService(
             [
                 {
-                    try await CollectionService.aside { isCancelled in
+                    try await CollectionService.offload { isCancelled in
                         let round = count.add(1, ordering: .relaxed).newValue
                         next.yield(round)
                         if round == 1 { throw Failure() }

@@ -28,7 +28,7 @@ struct CollectionService: Service {
         let layout = DataLayout(path: configuration.data)
         var collections: [Collection] = []
         collections.append {
-            try await Self.aside { isCancelled in
+            try await Self.offload { isCancelled in
                 try ObjectCollection(
                     layout: layout, now: WallClock.microseconds(),
                     grace: ObjectCollection.microseconds(days: configuration.objectsGraceDays),
@@ -100,7 +100,7 @@ struct CollectionService: Service {
 
     /// Runs blocking work on a thread of its own. The work checks from time to time whether its
     /// task was cancelled.
-    static func aside<Result: Sendable>(
+    static func offload<Result: Sendable>(
         _ work: @escaping @Sendable (_ isCancelled: @escaping @Sendable () -> Bool) throws -> Result
     ) async throws -> Result {
         let thread = SerialThread()

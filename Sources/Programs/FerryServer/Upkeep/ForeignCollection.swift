@@ -86,6 +86,6 @@ struct ForeignCollection: Sendable {
     }
 
     private func references(of users: Set<String>) async throws -> ObjectReferences {
-        try await CollectionService.aside { [layout] _ in try ObjectReferences(in: layout, of: users) }
+        try await CollectionService.offload { [layout] _ in try ObjectReferences(in: layout, of: users) }
     }
 }

@@ -157,7 +157,7 @@ extension TaskSync {
             paths.append(path)
         }
         // As with task files: a power cut must not take back on this disk what others have been told.
-        await aside { [folder, paths] in _ = folder.synchronize(paths) }
+        await offload { [folder, paths] in _ = folder.synchronize(paths) }
         let groups = byTask.sorted { $0.key < $1.key }.map {
             (task: $0.key, uploads: $0.value, here: Set(attachments.rows(of: $0.key).keys))
         }
@@ -381,7 +381,7 @@ extension TaskSync {
                         isExecutable: known?.isExecutable ?? false,
                         trashesReplaced: (old?.stamp.size ?? .max) <= Self.trashedSize))
             }
-            let results = await aside { [folder, files] in folder.placeIncoming(files) }
+            let results = await offload { [folder, files] in folder.placeIncoming(files) }
             for ((item, file), result) in zip(zip(tried, files), results) {
                 switch result {
                 case .success(.written(let stamp)):
@@ -466,7 +466,7 @@ extension TaskSync {
             attachments.row(of: known.task, named: path.name).map({ $0.attachment == id }) ?? true,
             let stamp = try? folder.stamp(path), stamp.size == known.size,
             let absolute = try? folder.absolutePath(of: path),
-            let found = await aside({ try? Self.hash(ofFile: absolute) }), found.hex == sha256,
+            let found = await offload({ try? Self.hash(ofFile: absolute) }), found.hex == sha256,
             let after = try? folder.stamp(path), after.hasContent(of: stamp)
         else { return nil }
         return AttachmentRow(

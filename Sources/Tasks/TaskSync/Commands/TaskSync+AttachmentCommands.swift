@@ -43,7 +43,7 @@ extension TaskSync {
                     let path = try directory.appending(Self.fileName(names[file], number))
                     return IncomingFile(name: incoming[file], path: path, expecting: .absent)
                 }
-                let results = await aside { [folder] in folder.placeIncoming(tried) }
+                let results = await offload { [folder] in folder.placeIncoming(tried) }
                 var taken: [Int] = []
                 for (file, (target, result)) in zip(left, zip(tried, results)) {
                     guard case .written(let stamp) = try result.get() else {
