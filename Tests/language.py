@@ -74,7 +74,7 @@ IDENTIFIERS = {
 }
 # Still in the code: renamed in all targets at once, by the change that empties this set.
 PENDING = {
-    "StoredTransfer", "takeStored", "TaskFacts",
+    "TaskFacts",
 }
 NAMES = {name: instead for name, instead in IDENTIFIERS.items() if name not in PENDING}
 IDENTIFIER = re.compile(rf"\b(?:{'|'.join(map(re.escape, NAMES))})\b") if NAMES else None

@@ -178,7 +178,7 @@ package actor TaskSync {
         of: Void.self, bufferingPolicy: .bufferingNewest(1))
     var transfers = TransferList()
     /// Transfers whose bytes are where they belong, for the next turn to take over together.
-    var stored: [StoredTransfer] = []
+    var stored: [FinishedTransfer] = []
     var isStoredPlanned = false
     var lastStored: Duration?
     /// Incoming files that commands copy what they attach into.

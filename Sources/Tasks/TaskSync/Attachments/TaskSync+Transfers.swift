@@ -224,7 +224,7 @@ extension TaskSync {
     /// Runs a transfer; what it has stored is taken over in a turn, together with others.
     private func follow<Outcome: Sendable>(
         _ work: TransferTask<Outcome>, _ transfer: Transfer,
-        stored: @escaping @Sendable (Outcome) -> StoredTransfer.Content
+        stored: @escaping @Sendable (Outcome) -> FinishedTransfer.Content
     ) {
         let (id, run) = (transfer.id, transfer.run)
         work.start()
@@ -242,7 +242,7 @@ extension TaskSync {
                 if case .upload = content, transfer.size >= Self.watchedSize, let path = self.filePath(of: transfer) {
                     await self.synchronize(path)
                 }
-                self.noteStored(StoredTransfer(id: id, run: run, content: content), work.snapshot)
+                self.noteFinished(FinishedTransfer(id: id, run: run, content: content), work.snapshot)
             } catch {
                 await watching?.value
                 try? await self.withExclusiveAccess { self.failed(id, run, error) }

@@ -8,7 +8,7 @@ import TaskFolder
 import TaskModel
 
 /// A transfer whose bytes are where they belong, while nobody has been told.
-struct StoredTransfer: Sendable {
+struct FinishedTransfer: Sendable {
     enum Content: Sendable {
         /// In the store; with the stamp that the file had when its upload began.
         case upload(UploadedFile, FileStamp)
@@ -48,7 +48,7 @@ extension TaskSync {
         min(.milliseconds(400) + .milliseconds(1) * attachments.rows(of: task).count, .seconds(2))
     }
 
-    func noteStored(_ transfer: StoredTransfer, _ snapshot: TransferSnapshot) {
+    func noteFinished(_ transfer: FinishedTransfer, _ snapshot: TransferSnapshot) {
         if isCurrent(transfer) {
             transfers.change(transfer.id) {
                 $0.snapshot = snapshot
@@ -59,42 +59,42 @@ extension TaskSync {
         startQueued()
         if transfers.isAtRest || stored.count == enoughToTell(of: transfer) {
             // Ends with its turn; a bridge that is gone is not held.
-            Task { [weak self] in try? await self?.takeStored() }
+            Task { [weak self] in try? await self?.recordFinishedTransfers() }
         } else {
-            planToTakeStored()
+            scheduleRecording()
         }
     }
 
-    private func enoughToTell(of transfer: StoredTransfer) -> Int {
+    private func enoughToTell(of transfer: FinishedTransfer) -> Int {
         let present = transfers[transfer.id].map { attachments.rows(of: $0.task).count } ?? 0
         return min(max(present, Self.attachmentsToTell), Self.attachmentsPerWrite)
     }
 
-    private func planToTakeStored() {
+    private func scheduleRecording() {
         guard !isStoredPlanned, let last = stored.last else { return }
         isStoredPlanned = true
         let wait = transfers[last.id].map { gatheringTime(of: $0.task) } ?? .zero
         let (previous, early) = (lastStored, lastStored.map { $0 + wait - environment.now() } ?? .zero)
         Task { [weak self, environment] in
             if early > .zero { try? await environment.sleep(for: early) }
-            try? await self?.takeStored(unlessTakenSince: previous)
+            try? await self?.recordFinishedTransfers(unlessTakenSince: previous)
         }
     }
 
     /// A plan of earlier: where more was taken meanwhile, what has come since waits its own time.
-    private func takeStored(unlessTakenSince previous: Duration?) async throws {
+    private func recordFinishedTransfers(unlessTakenSince previous: Duration?) async throws {
         isStoredPlanned = false
-        if lastStored == previous { try await takeStored() } else { planToTakeStored() }
+        if lastStored == previous { try await recordFinishedTransfers() } else { scheduleRecording() }
     }
 
-    private func takeStored() async throws {
+    private func recordFinishedTransfers() async throws {
         guard !stored.isEmpty else { return }
         try await withExclusiveAccess {
             lastStored = environment.now()
             let batch = stored
             stored = []
-            var uploads: [(StoredTransfer, UploadedFile, FileStamp)] = []
-            var downloads: [(StoredTransfer, String)] = []
+            var uploads: [(FinishedTransfer, UploadedFile, FileStamp)] = []
+            var downloads: [(FinishedTransfer, String)] = []
             for transfer in batch {
                 switch transfer.content {
                 case .upload(let file, let stamp): if isCurrent(transfer) { uploads.append((transfer, file, stamp)) }
@@ -115,7 +115,7 @@ extension TaskSync {
         }
     }
 
-    private func isCurrent(_ transfer: StoredTransfer) -> Bool {
+    private func isCurrent(_ transfer: FinishedTransfer) -> Bool {
         guard let known = transfers[transfer.id] else { return false }
         return known.run == transfer.run && known.phase == .running
     }
@@ -135,7 +135,7 @@ extension TaskSync {
     }
 
     /// Uploads have stored files: their tasks say so, as far as the files are still those that were stored.
-    private func record(_ uploads: [(transfer: StoredTransfer, file: UploadedFile, stamp: FileStamp)]) async throws {
+    private func record(_ uploads: [(transfer: FinishedTransfer, file: UploadedFile, stamp: FileStamp)]) async throws {
         guard !uploads.isEmpty else { return }
         let namespace = try ObjectNamespace(user: configuration.userID)
         var byTask: [String: [Upload]] = [:]
@@ -325,10 +325,10 @@ extension TaskSync {
     }
 
     /// Puts downloaded, verified files into their places.
-    private func place(_ downloads: [(transfer: StoredTransfer, incoming: String)]) async {
+    private func place(_ downloads: [(transfer: FinishedTransfer, incoming: String)]) async {
         guard !downloads.isEmpty else { return }
         let wanted = await wantedAttachments(of: downloads.compactMap { transfers[$0.transfer.id] })
-        var left: [(transfer: StoredTransfer, incoming: String, directory: TaskPath)] = []
+        var left: [(transfer: FinishedTransfer, incoming: String, directory: TaskPath)] = []
         for (transfer, incoming) in downloads {
             do {
                 let wanted = try wanted.get()
@@ -351,12 +351,12 @@ extension TaskSync {
                 failed(transfer.id, transfer.run, error)
             }
         }
-        var rows: [(transfer: StoredTransfer, row: AttachmentRow)] = []
+        var rows: [(transfer: FinishedTransfer, row: AttachmentRow)] = []
         // A name that is taken is not given up for long: others are tried. A new version has the
         // name of the one that is here.
         for number in 0...99 where !left.isEmpty {
-            var tried: [(transfer: StoredTransfer, incoming: String, directory: TaskPath)] = []
-            var taken: [(StoredTransfer, String, TaskPath)] = []
+            var tried: [(transfer: FinishedTransfer, incoming: String, directory: TaskPath)] = []
+            var taken: [(FinishedTransfer, String, TaskPath)] = []
             var files: [IncomingFile] = []
             for item in left {
                 let known = transfers[item.transfer.id]
@@ -461,7 +461,7 @@ extension TaskSync {
 
     /// What was downloaded, where it is in its place already: put there before a crash, or left of
     /// a state that is lost.
-    private func existing(_ path: TaskPath, for transfer: StoredTransfer) async -> AttachmentRow? {
+    private func existing(_ path: TaskPath, for transfer: FinishedTransfer) async -> AttachmentRow? {
         guard let known = transfers[transfer.id], let id = known.attachment, let sha256 = known.sha256,
             attachments.row(of: known.task, named: path.name).map({ $0.attachment == id }) ?? true,
             let stamp = try? folder.stamp(path), stamp.size == known.size,
