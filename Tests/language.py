@@ -72,12 +72,7 @@ IDENTIFIERS = {
     "ChangeSignal": "AsyncSignal", "Handover": "OwnedBuffer", "StoredTransfer": "FinishedTransfer",
     "takeStored": "recordFinished…", "Surroundings": "Environment", "dispensedTargets": "refusedOptionalTargets",
 }
-# Still in the code: renamed in all targets at once, by the change that empties this set.
-PENDING = {
-    "TaskFacts",
-}
-NAMES = {name: instead for name, instead in IDENTIFIERS.items() if name not in PENDING}
-IDENTIFIER = re.compile(rf"\b(?:{'|'.join(map(re.escape, NAMES))})\b") if NAMES else None
+IDENTIFIER = re.compile(rf"\b(?:{'|'.join(map(re.escape, IDENTIFIERS))})\b")
 
 
 class Comment(NamedTuple):
@@ -146,8 +141,8 @@ def findings(source):
         for words, instead in BANNED:
             if found := words.search(prose):
                 yield comment.number, f"'{found[0]}': write {instead}"
-        if IDENTIFIER and (found := IDENTIFIER.search(code)):
-            yield comment.number, f"{found[0]} is called {NAMES[found[0]]}"
+        if found := IDENTIFIER.search(code):
+            yield comment.number, f"{found[0]} is called {IDENTIFIERS[found[0]]}"
         in_documentation = documentation
 
 

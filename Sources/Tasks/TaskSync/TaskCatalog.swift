@@ -62,7 +62,7 @@ package struct TaskCatalog: Sendable {
 
     package subscript(id: String) -> Entry? { boxes[id]?.entry }
 
-    mutating func update(_ facts: TaskFacts) {
+    mutating func update(_ facts: TaskIndexEntry) {
         guard let entry = facts.entry else { return remove(task: facts.id) }
         if let old = boxes.updateValue(Box(entry), forKey: entry.id) { tally(old.entry, -1) }
         tally(entry, 1)

@@ -408,10 +408,10 @@ package actor TaskSync {
 
     private func tasks(
         after row: Int64?, in query: Query
-    ) async throws -> (found: [(TaskFacts, DocumentSnapshot)], last: Int64)? {
+    ) async throws -> (found: [(TaskIndexEntry, DocumentSnapshot)], last: Int64)? {
         try await client.reading { transaction in
-            try transaction.documents(query, only: TaskFacts.fields, after: row, limit: Self.batchSize).map { page in
-                (page.found.map { (TaskFacts($0), $0) }, page.last)
+            try transaction.documents(query, only: TaskIndexEntry.fields, after: row, limit: Self.batchSize).map { page in
+                (page.found.map { (TaskIndexEntry($0), $0) }, page.last)
             }
         }
     }

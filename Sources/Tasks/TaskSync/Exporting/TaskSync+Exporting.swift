@@ -36,7 +36,7 @@ extension TaskSync {
         }
         for view in views {
             switch view.name.collectionPath {
-            case "tasks": learn(TaskFacts(view))
+            case "tasks": learn(TaskIndexEntry(view))
             case "lists": learn(list: view)
             default: break
             }
@@ -96,7 +96,7 @@ extension TaskSync {
         var expected: [TaskPath: Bool] = [:]
         // What was read of these before is no longer so: they are still behind.
         var moved = Set<String>()
-        let facts = pending.map { TaskFacts($0.view) }
+        let facts = pending.map { TaskIndexEntry($0.view) }
         for facts in facts { learn(facts) }
         for (item, facts) in zip(pending, facts) where !moved.contains(item.task) {
             await exportAttachments(of: item.view)
@@ -228,7 +228,7 @@ extension TaskSync {
 
     /// Notes what lists show of a task and what its file is to be called. Others that are called
     /// otherwise by that follow.
-    func learn(_ facts: TaskFacts) {
+    func learn(_ facts: TaskIndexEntry) {
         catalog.update(facts)
         retries.formUnion(names.set(facts.id, facts.claim).filter { index.path(of: $0) != nil })
     }

@@ -91,7 +91,7 @@ extension TaskSync {
         newborns[task] = nil
         created[task] = nil
         retries.remove(task)
-        learn(TaskFacts(view))
+        learn(TaskIndexEntry(view))
         logger.info("a new file belongs to a task that exists already", ["new": "\(task)"])
     }
 
@@ -200,7 +200,7 @@ extension TaskSync {
         else { return nil }
         let isTrashed = try await client.reading { transaction in
             let view = try transaction.task(deleted.row.task)
-            return view.exists && TaskFacts(view).claim == nil
+            return view.exists && TaskIndexEntry(view).claim == nil
         }
         return isTrashed ? deleted : nil
     }

@@ -34,7 +34,7 @@ extension TaskSync {
         // What has been deleted elsewhere is no delete of this machine's. The catalog may not know
         // it yet, nor a new task.
         var gone = try await client.reading { [tasks] transaction in
-            try tasks.filter { try TaskFacts(transaction.task($0)).claim == nil }
+            try tasks.filter { try TaskIndexEntry(transaction.task($0)).claim == nil }
         }
         let missing = Set(gone.compactMap { index.path(of: $0) })
         let back = Set(try await takeBackFromTrash(missing).compactMap { index[$0]?.task })

@@ -302,7 +302,7 @@ extension TaskSync {
         let userID = configuration.userID
         return try await client.transaction { transaction in
             let isUsed = try tasks.contains { task in
-                let entry = TaskFacts(try transaction.task(task)).entry
+                let entry = TaskIndexEntry(try transaction.task(task)).entry
                 return entry?.list == name.id && entry?.deletion == nil
             }
             guard isUsed, try !transaction.document(name).exists else { return nil }

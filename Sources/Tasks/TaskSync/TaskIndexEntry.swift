@@ -2,23 +2,25 @@ import DocumentClient
 import DocumentModel
 import TaskModel
 
-/// What is kept in memory of a task, as its document says it. Made apart from where it is kept, so
-/// that a hundred thousand documents can be read on one thread and taken in on another.
-struct TaskFacts: Sendable {
-    /// The fields of a document that it looks at.
+/// The data of a task's document that is kept in memory. It is created separately from the index, so
+/// that a hundred thousand documents can be read on one thread and indexed on another.
+struct TaskIndexEntry: Sendable {
+    /// The fields of a document that an entry is created from.
     static let fields: Set<String> = [
         "title", "completed", "priority", "due", "dueHasTime", "fields", "tags", "listId", "attachments", "deletedTime",
         TaskLayout.fileName,
     ]
 
     let id: String
-    /// nil: there is no such task.
+    /// The catalog's entry; nil if the task does not exist.
     let entry: TaskCatalog.Entry?
-    /// What its file wants to be called; nil: it has none.
+    /// The request for the name of its file; nil if it has no file.
     let claim: NameAllocator.Claim?
     let hasAttachments: Bool
 
-    /// - Parameter view: need not have other fields than `fields`.
+    /// Creates the entry of a document.
+    ///
+    /// - Parameter view: The document. Only its fields in `fields` are needed.
     init(_ view: DocumentSnapshot) {
         id = view.name.id
         guard view.exists else {
