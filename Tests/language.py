@@ -46,7 +46,9 @@ RIDDLE = re.compile(r"(?:Answers?|How|That|What|Where|Which|Who|Whom|Whose|Why)\
 
 # Words, and what to write instead.
 WORDS = {
-    r"nobody|no one|somebody|someone|anybody|anyone|whoever": "the noun: caller, user, client, reader",
+    r"nobody|no one|somebody|someone|anybody|anyone|everybody|whoever": "the noun: caller, user, client, reader",
+    r"who (?:asks|sleeps|waits|wakes|wants)": "the noun: the caller that waits",
+    r"whose (?:it|they|this|that|an? \w+|the \w+) (?:is|are|was|were)": "the owner of, to which it belongs",
     r"under way": "in flight, in progress",
     r"made anew|anew": "recreated, again",
     r"(?:tells?|told) (?:(?!which|how|apart)\w+ ){0,2}of": "reports, is notified",
@@ -55,7 +57,10 @@ WORDS = {
     r"condemn(?:s|ed|ing)?|acquit(?:s|ted|ting)?": "marked for deletion, unmark",
     r"gives? back space|given back space": "reclaim space",
     r"bound anew|bind anew": "re-adopted",
-    r"in touch with": "connected to",
+    r"in touch(?: with)?": "connected to",
+    r"all the same": "nevertheless",
+    r"\w*(?:behaviour|colour|favour|honour|neighbour)\w*|\w*(?:initialis|organis|recognis|serialis|synchronis)\w+":
+        "the American spelling",
     r"put aside|puts aside": "quarantined",
     r"left beside": "orphaned",
     r"claimants?": "requester",

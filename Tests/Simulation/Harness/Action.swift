@@ -1,16 +1,16 @@
-/// One thing that a user, a network or a disk does. What exactly follows from `seed` and from what is there at the time, so that
-/// leaving out another action changes as little as possible.
+/// An action of a user, a network or a disk. Its details follow from `seed` and from the state at
+/// its time, so that leaving out another action changes as little as possible.
 package struct Action: Sendable {
     package enum Kind: String, Sendable, CaseIterable {
-        // A user at the files
+        // A user changes files.
         case create, edit, editAgain, rename, move, copy, delete, replace, deleteMany, renameList, remakeList,
             removeList, passName, passNamesUnseen, putBack, bringBack, leave, makeTwin, copyAway, exchange, saveUnseen,
             bringOld
         // A user at attachments
         case attach, replaceAttachment, renameAttachment, detach
-        // A program that uses the library
+        // A program uses the library.
         case count
-        // A user at the command line
+        // A user runs commands.
         case addByCommand, tagByCommand, removeByCommand, restoreByCommand, decideDeletes, pause, rescan
         // The machine
         case kill, killLater, losePower, stopAndStart, skewClock, fillDisk, fillState, loseRoot, overflow, forbid,
@@ -20,18 +20,21 @@ package struct Action: Sendable {
         // The remote
         case signOut, refuse, restoreServer
 
-        /// How often, in thousandths.
+        /// The frequency, in thousandths.
         var weight: Int {
             switch self {
             case .create: 150
             case .edit: 430
-            // Only where it is asked for: several saves of one file before it has settled.
+            // Only on request: several saves of one file before it is debounced.
             case .editAgain: 0
-            // Only where they are asked for: a name goes to another task, and is gone again or unseen.
+            // Only on request: a name passes to another task, and is removed again or changed
+            // unseen.
             case .passName, .passNamesUnseen: 0
-            // As these: one new file on two machines, a move by a copy and a delete, and two files that change names.
+            // Only on request: one new file on two machines, a move by a copy and a delete, and two
+            // files that swap names.
             case .makeTwin, .copyAway, .exchange: 0
-            // As these: files that are back before their deletes are sent, and a machine that does not come back.
+            // Only on request: files that are back before their deletes are sent, and a machine
+            // that does not come back.
             case .putBack, .bringBack, .leave: 0
             // As these: an old backup is copied over the directory.
             case .bringOld: 0
@@ -46,7 +49,7 @@ package struct Action: Sendable {
             case .renameList: 8
             case .remakeList: 6
             case .removeList: 6
-            // Only where it is asked for: programs count in documents of their own.
+            // Only on request: programs count in documents of their own.
             case .count: 0
             case .addByCommand: 20
             case .tagByCommand: 40
@@ -70,11 +73,12 @@ package struct Action: Sendable {
             case .fillState: 4
             case .forbid: 4
             case .limitWatches: 4
-            // Only where they are asked for: death between a write and its note, and file systems that cannot exchange names.
+            // Only on request: the process dies between a write and its record, and file systems
+            // cannot exchange names.
             case .dieWriting, .denyExchange: 0
             case .signOut: 4
             case .refuse: 5
-            // Only where it is asked for: what the last minute's commits ordered is gone.
+            // Only on request: the commits of the last minute are lost.
             case .restoreServer: 0
             case .cut: 14
             case .silence: 5
@@ -83,7 +87,7 @@ package struct Action: Sendable {
             }
         }
 
-        /// How much more often it comes where it is asked for.
+        /// The factor of the frequency if the action is requested.
         var oftenWeight: Int {
             switch self {
             case .restoreServer, .leave: 40
@@ -92,7 +96,7 @@ package struct Action: Sendable {
             }
         }
 
-        /// Whether it stands for something that a user wants.
+        /// Whether the action stands for something that a user wants.
         package var isUser: Bool {
             switch self {
             case .create, .edit, .editAgain, .rename, .move, .copy, .delete, .replace, .deleteMany, .renameList,
@@ -114,25 +118,29 @@ package struct Action: Sendable {
     package var seed: UInt64
 }
 
-/// All that happens in one run, before it is run.
+/// The actions of a run, which are determined before it runs.
 package struct Plan: Sendable {
     package var seed: UInt64
     package var machineCount: Int
     package var actions: [Action]
-    /// For every sixteenth seed: lists lie within others.
+    /// Whether lists are nested, for every sixteenth seed.
     var isNested: Bool { seed % 16 == 5 }
 
     private static let lots = Action.Kind.allCases.flatMap { Array(repeating: $0, count: $0.weight) }
-    /// For every fourth seed: whole lists are renamed and removed, on machines that often cannot hear of one another.
+    /// The kinds for every fourth seed: whole lists are renamed and removed, on machines that often
+    /// cannot reach each other.
     private static let lotsOfLists =
         lots + [.renameList, .removeList, .cut].flatMap { Array(repeating: $0, count: 80) }
 
-    /// - Parameter often: comes twenty times as often as it does otherwise; `restoreServer`, which never does, twice in sixty actions.
+    /// Creates a plan.
+    ///
+    /// - Parameter often: A kind that occurs twenty times as often as otherwise; `restoreServer`,
+    ///   which otherwise never occurs, occurs twice in sixty actions.
     package init(seed: UInt64, actionCount: Int, often: Action.Kind? = nil) {
         var random = SeededRandom(seed ^ 0xACE5)
         self.seed = seed
         machineCount = 2 + random.below(2)
-        // Some runs are busy, some have time to come to rest between two actions.
+        // Some runs are busy, and some have time to come to rest between two actions.
         let longest = [20, 200, 2000, 8000][random.below(4)]
         var time = Duration.seconds(3)
         actions = []

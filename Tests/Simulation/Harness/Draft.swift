@@ -1,4 +1,4 @@
-/// A task file as a user sees it in an editor: lines, without knowledge of what they mean to Ferry.
+/// A task file as a user sees it in an editor: lines without knowledge of their meaning for Ferry.
 struct Draft {
     /// The lines between the two `---`; nil without front matter.
     var head: [String]?
@@ -40,7 +40,7 @@ struct Draft {
         return String(line.dropFirst(key.utf8.count + 2))
     }
 
-    /// The lines of the body that may be edited.
+    /// The indices of the lines of the body that may be edited.
     var places: [Int] { body.indices.filter { !body[$0].hasPrefix("born ") } }
 
     mutating func edit(_ random: inout SeededRandom, _ word: String) -> String {

@@ -1,8 +1,8 @@
 import Glibc
 
-/// Runs plans, and makes what fails short.
+/// Runs plans, and shortens those that fail.
 package enum Runner {
-    /// What a run has shown.
+    /// The result of a run.
     package struct Result: Sendable {
         package let seed: UInt64
         package let violations: [String]
@@ -12,7 +12,7 @@ package enum Runner {
     }
 
     package static let defaultActionCount = 150
-    /// Whether stories have the calls of the disk that Ferry makes.
+    /// Whether stories include Ferry's calls of the disk.
     nonisolated(unsafe) package static var tracesCalls = false
 
     package static func run(_ plan: Plan) -> Result {
@@ -36,7 +36,7 @@ package enum Runner {
         for parent in ["/dev/shm", "/tmp"] {
             var template = Array("\(parent)/ferry-simulation-XXXXXX".utf8CString)
             if mkdtemp(&template) != nil {
-                // Each run clears its own files away.
+                // Each run removes its own files.
                 atexit { _ = rmdir(Runner.scratch) }
                 return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
             }
@@ -44,7 +44,7 @@ package enum Runner {
         return "/tmp"
     }()
 
-    /// What a broken law is about, without the names in it.
+    /// Returns the kind of a violation, without the names in it.
     private static func law(_ violation: String) -> String {
         [
             "comes to rest", "lost:", "unseen", "is back", "is in the trash", "times instead", "a restart", "by itself",
@@ -52,7 +52,8 @@ package enum Runner {
         ].first { violation.contains($0) } ?? ""
     }
 
-    /// The shortest plan found that still fails in the same way: leaves out ever smaller parts as long as that helps.
+    /// Returns the shortest plan found that still fails in the same way. Ever smaller parts are
+    /// left out as long as that works.
     package static func shrink(_ plan: Plan, attempts: Int = 400) -> Plan {
         let wanted = run(plan).violations.first.map(law)
         var plan = plan
@@ -78,7 +79,7 @@ package enum Runner {
         return plan
     }
 
-    /// A failed run as text for people.
+    /// Returns a failed run as text for people.
     package static func describe(_ result: Result) -> String {
         "seed \(result.seed):\n  " + result.violations.prefix(12).joined(separator: "\n  ") + "\n"
             + result.story.map { "    \($0)" }.joined(separator: "\n")

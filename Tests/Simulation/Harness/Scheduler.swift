@@ -2,17 +2,19 @@ import CSwiftRuntime
 import Glibc
 package import SystemIO
 
-/// Runs Swift tasks and actors on one thread, in an order drawn from a seed, with a clock that moves only here.
+/// Runs Swift tasks and actors on one thread, in an order drawn from a seed, with a clock that
+/// advances only here.
 ///
-/// Swift's runtime hands every job of a task that has no executor of its own to a hook; this takes the hook over for the thread
-/// that called `run`, and actors get an executor from `environment`. Jobs, timers and the actions of users that are due compete
-/// for the next step, so that whatever two of them can do to each other happens in some seed.
+/// Swift's runtime passes every job of a task without an executor of its own to a hook. This type
+/// sets the hook for the thread that called `run`, and actors get an executor from `environment`.
+/// Jobs, timers and due actions of users compete for the next step, so that any interaction of two
+/// of them occurs for some seed.
 ///
-/// `@unchecked Sendable`: everything happens on the thread that called `run`.
+/// `@unchecked Sendable`: everything runs on the thread that called `run`.
 package final class Scheduler: @unchecked Sendable {
     private struct Job {
         let job: UnownedJob
-        /// nil: the task has no executor of its own.
+        /// The executor, or nil for a task without one.
         let executor: Executor?
     }
 
@@ -36,7 +38,7 @@ package final class Scheduler: @unchecked Sendable {
 
     package var now: Duration { time }
 
-    /// Of one machine, whose clock may say anything.
+    /// Returns the environment of a machine, whose clock may show any time.
     package func environment(wallClock: @escaping @Sendable () -> Int64) -> Environment {
         Environment(
             now: { self.time }, sleepUntil: { try await self.sleep(until: $0) }, wallClock: wallClock,
@@ -76,7 +78,7 @@ package final class Scheduler: @unchecked Sendable {
 
     // MARK: Running
 
-    /// Runs whatever is to be done until `deadline`.
+    /// Runs everything that is due until `deadline`.
     package func run(until deadline: Duration) {
         takingOver {
             while step(until: deadline) {}
@@ -84,7 +86,7 @@ package final class Scheduler: @unchecked Sendable {
         }
     }
 
-    /// Runs until `body` has an answer; traps if it never gets one, since then there is nothing left to do.
+    /// Runs until `body` has a result; fails with `Stalled` if nothing is left to do before that.
     package func run<Result: Sendable>(_ body: @escaping @Sendable () async throws -> Result)
         -> Swift.Result<
             Result, any Error
@@ -98,10 +100,11 @@ package final class Scheduler: @unchecked Sendable {
         }
     }
 
-    /// Nothing is left to do, and an answer has not come.
+    /// An error: nothing is left to do, but there is no result.
     package struct Stalled: Error {}
 
-    /// Runs `body` with this thread's jobs coming here; what is torn down within it must not go on elsewhere.
+    /// Runs `body` with the jobs of this thread scheduled here. Objects that are released inside
+    /// must not schedule jobs elsewhere.
     package func takingOver<Result>(_ body: () -> Result) -> Result {
         let before = Self.running
         Self.running = self
@@ -110,7 +113,7 @@ package final class Scheduler: @unchecked Sendable {
         return body()
     }
 
-    /// One job, timer or action; false if there is none before `deadline`.
+    /// Runs one job, timer or action. Returns false if there is none before `deadline`.
     private func step(until deadline: Duration) -> Bool {
         while let first = timetable.first, alarms[first.id] == nil { timetable.removeFirst() }
         if let first = timetable.first, first.time <= (ready.isEmpty ? deadline : time),
@@ -128,7 +131,7 @@ package final class Scheduler: @unchecked Sendable {
         guard !ready.isEmpty else { return false }
         var place = ready.count == 1 ? 0 : Int.random(in: 0..<ready.count, using: &random)
         if let executor = ready[place].executor {
-            // In the order in which they were handed in, as a thread would.
+            // The jobs of an executor run in the order in which they were enqueued, as on a thread.
             place = ready.firstIndex { $0.executor === executor } ?? place
         }
         let job = ready.remove(at: place)
@@ -144,7 +147,7 @@ package final class Scheduler: @unchecked Sendable {
 
     // MARK: Executors
 
-    /// An actor's place: one job at a time, in order.
+    /// The executor of an actor, which runs one job at a time, in order.
     package final class Executor: SerialExecutor {
         private let scheduler: Scheduler
 
@@ -154,7 +157,7 @@ package final class Scheduler: @unchecked Sendable {
             scheduler.ready.append(Job(job: UnownedJob(job), executor: self))
         }
 
-        /// There is one thread, and it runs one job at a time.
+        /// Does nothing, because there is one thread, which runs one job at a time.
         package func checkIsolated() {}
     }
 
@@ -163,7 +166,7 @@ package final class Scheduler: @unchecked Sendable {
         typealias Original = @convention(thin) (UnownedJob) -> Void
         typealias Enqueue = @convention(thin) (UnownedJob, Original) -> Void
 
-        /// What the runtime calls the executor of tasks that have none.
+        /// The runtime's executor for tasks without one.
         static let anywhere = unsafeBitCast((UInt(0), UInt(0)), to: UnownedSerialExecutor.self)
 
         static let install: Void = {
@@ -187,7 +190,7 @@ private func outcome<Value>(of body: () async throws -> Value) async -> Result<V
     do { return .success(try await body()) } catch { return .failure(error) }
 }
 
-/// Alarms by time, and in the order of their making at the same time: a binary heap.
+/// A binary heap of alarms by time, and by creation for the same time.
 struct Timetable {
     private var heap: [(time: Duration, id: Int)] = []
 
@@ -218,12 +221,13 @@ struct Timetable {
     }
 }
 
-/// SplitMix64: a run can be repeated from its seed.
+/// SplitMix64, with which a run can be repeated from its seed.
 package struct SeededRandom: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
     package init(_ seed: UInt64) {
-        // Mixed first: the streams of two seeds in a row would be the same one, a step apart.
+        // Mix the seed first; otherwise the streams of consecutive seeds would be the same, shifted
+        // by one.
         state = seed
         state = next()
     }

@@ -1,22 +1,23 @@
 import Cryptography
 import TaskFolder
 
-/// What is in the tasks directory.
+/// The contents of the tasks directory.
 extension SimulatedMachine {
-    /// Every task file by path.
+    /// The task files by path.
     var files: [String: [UInt8]] { files(.taskFile) }
 
-    /// Every file of a kind by path, as users see them: of two whose names differ in Unicode form only one.
+    /// Returns the files of a kind by path as users see them. Of two names that differ only in
+    /// Unicode normalization, one is included.
     func files(_ kind: TaskPath.Kind) -> [String: [UInt8]] {
         var found: [String: (path: TaskPath, bytes: [UInt8])] = [:]
         for (path, bytes) in exactFiles(kind) where found[path.string].map({ path < $0.path }) ?? true {
             found[path.string] = (path, bytes)
         }
-        // The name and the content of the same file.
+        // Use the name and the content of the same file.
         return Dictionary(found.values.map { ($0.path.string, $0.bytes) }) { first, _ in first }
     }
 
-    /// Every file of a kind.
+    /// Returns all files of a kind.
     func exactFiles(_ kind: TaskPath.Kind) -> [TaskPath: [UInt8]] {
         var files: [TaskPath: [UInt8]] = [:]
         for (path, bytes) in byUser({ $0.contents() }) where path.kind(isDirectory: false) == kind {
@@ -25,8 +26,11 @@ extension SimulatedMachine {
         return files
     }
 
-    /// The attachments' hashes and names by the task file beside them; not what lies beside no task, which is nobody's. Where two
-    /// have one name they are numbered as they came, so the number does not count.
+    /// The hashes and names of attachments by the task file next to them, without attachments that
+    /// have no task.
+    ///
+    /// Two attachments with one name are numbered in the order of their arrival, so the number is
+    /// ignored.
     var attachments: [TaskPath: [UInt8]] {
         let tasks = exactFiles(.taskFile)
         var found: [TaskPath: [String]] = [:]
@@ -37,7 +41,7 @@ extension SimulatedMachine {
         return found.mapValues { Array($0.sorted().joined(separator: "\n").utf8) }
     }
 
-    /// What task files in the local trash say.
+    /// The words of task files in the local trash.
     var trashedWords: Set<String> {
         let files = byUser { $0.contents() }.filter {
             $0.key.string.hasPrefix(TaskPath.privateDirectory + "/trash/") && $0.key.name.hasSuffix(".md")
@@ -45,14 +49,15 @@ extension SimulatedMachine {
         return files.values.reduce(into: []) { $0.formUnion(Words.found(in: $1 ?? [], "q")) }
     }
 
-    /// Of lists.
+    /// The directories of lists.
     var directories: [String] {
         byUser { $0.contents() }.filter { $0.value == nil && $0.key.kind(isDirectory: true) == .list }
             .map(\.key.string).sorted()
     }
 
-    /// Where the file that is here was a moment ago, if the process has renamed it since, and has not looked at it again. Whoever puts
-    /// another in its place may as well have done so there: nothing tells.
+    /// Returns the path that the file at `path` had a moment ago, if the process has renamed it
+    /// since and not examined it again. A user who replaces the file may as well have replaced it
+    /// at the old path; the two cannot be distinguished.
     func lastPlace(of path: String) -> String? {
         justRenamed.flatMap { !$0.marks.isEmpty && $0.marks == marks(path) ? $0.from : nil }
     }

@@ -5,9 +5,10 @@ import SystemService
 import TaskFolder
 import TaskSync
 
-/// What a machine begins with.
+/// The initial state of a machine.
 extension SimulatedMachine {
-    /// A state file with its tables, and nothing in them: making these takes as long as a dozen edits.
+    /// An empty state file with its tables. Creating it takes as long as a dozen edits, so it is
+    /// created once.
     nonisolated(unsafe) static let newState = Result {
         let path = "/new"
         var configuration = SQLiteConfiguration()
@@ -33,7 +34,7 @@ extension SimulatedMachine {
             tables.append($0.text(0))
         }
         for table in tables { try state.execute("DELETE FROM \(table)") }
-        // What the replica knows of a document never gets older.
+        // The version of a document that the replica knows must never go back.
         try state.executeScript(
             """
             CREATE TRIGGER simulated_time BEFORE UPDATE OF version ON client_document

@@ -9,11 +9,12 @@ import SystemService
 import TaskFolder
 import TaskSync
 
-/// One machine of the user: a disk, a state file, and a process that comes and goes, made of the real bridge and the real client.
+/// A machine of the user: a disk, a state file, and a process that is started and killed, made of
+/// the real bridge and the real client.
 ///
 /// `@unchecked Sendable`: the scheduler runs one job at a time.
 final class SimulatedMachine: @unchecked Sendable {
-    /// The process: what is lost when it dies.
+    /// The process: the state that is lost when it dies.
     private final class Process: @unchecked Sendable {
         let client: DocumentDatabase
         let folder: MemoryTaskFolder
@@ -43,73 +44,80 @@ final class SimulatedMachine: @unchecked Sendable {
     private let server: SimulatedServer
     private let objects: MemoryObjectStore
     private let statePath: String
-    /// Keeps the state file, which is in memory, while no process has it open.
+    /// A connection that keeps the in-memory state file while no process has it open.
     private let stateFile: SQLiteDatabase
     private var process: Process?
     /// Another program on this machine.
     private(set) var program: SimulatedProgram?
-    /// The one that was killed and whose tasks have not ended yet.
+    /// A killed process whose tasks have not ended yet.
     private var dying: Process?
-    /// Added to the local clock, in milliseconds.
+    /// The milliseconds that are added to the local clock.
     var clockSkew: Int64 = 0
     var link = SimulatedRemote.Link.good { didSet { tell() } }
     var lossRate = 0 { didSet { tell() } }
     var isSignedOut = false { didSet { tell() } }
     var refuses: (Write) -> RemoteError.Code? = { _ in nil } { didSet { tell() } }
-    /// Whether the disk of the state file has no room.
+    /// Whether the disk of the state file is full.
     private(set) var isStateFull = false
     private var stateLastFull = Duration.seconds(-1)
-    /// How many more calls of the disk the process lives through; nil: it is not about to die.
+    /// The number of disk calls until the process dies; nil if it is not about to die.
     var callsToLive: Int?
-    /// Called before calls of the disk, now and then: somebody else uses the tree at this very moment.
+    /// Called before some calls of the disk, so that a user can change the tree at that moment.
     var interfere: (_ path: String) -> Void = { _ in }
-    /// Whether the file system can neither exchange two names nor refuse one that is taken.
+    /// Whether the file system can neither exchange two names nor refuse a name that is taken.
     var lacksRenameFlags = false
-    /// The file that was to be renamed last with such a flag.
+    /// The file for which a rename with such a flag was last attempted.
     private var renamed = ""
-    /// The file that the process has just renamed, where that was its last call of the disk: from where, and whose it is.
+    /// The file that the process renamed in its last disk call: its old path, and the birth marks
+    /// of its task.
     private(set) var justRenamed: (from: String, marks: Set<String>)?
     /// Called before the process puts a file that it has written into its place.
     var onPlacing: (() -> Void)?
-    /// Called before the process looks whether the directory is the known one.
+    /// Called before the process checks whether the directory is the known one.
     var onCheckingRoot: (() -> Void)?
-    /// Whether it is never heard of again.
+    /// Whether the machine has left and will not come back.
     private(set) var hasLeft = false
     private var isInterfering = false
-    /// The file that its user edited last, with what it said before and after that.
+    /// The file that the user edited last, with its content before and after.
     var lastEdit: (path: String, before: [UInt8], after: [UInt8])?
-    /// Files that an editor is in the middle of saving.
+    /// The files that an editor is saving.
     var busy: Set<String> = []
-    /// One of them, of which a command has still to read what its user wants to be rid of; whether it has begun to.
+    /// A busy file that a command has yet to read before its task is removed, and whether the
+    /// command has started to read it.
     private var unread: (path: String, isBeingRead: Bool)?
     private var renames: [String: Duration] = [:]
     private var news: [String: Duration] = [:]
     private var deletions: [String: (marks: Set<String>, time: Duration, mayBeHeld: Bool)] = [:]
-    /// When the power went last, and whose files have lost their content by that: nobody can see any more whose they are.
+    /// The time of the last power cut, and the tasks whose files lost their content in it, so that
+    /// the files can no longer be attributed.
     private var powerLoss: Duration?
     private(set) var powerCuts = 0
     private(set) var emptied: [UInt8] = []
-    /// Files that an editor has removed and made anew, until the process reads them: a power cut may leave neither.
+    /// The files that an editor has removed and recreated, until the process reads them. A power
+    /// cut may leave neither version.
     var remade: Set<String> = []
-    /// What those said that it has taken.
+    /// The words of the recreated files that a power cut has taken.
     private(set) var taken: [UInt8] = []
     private var started = Duration.zero
-    /// Tasks whose removal was asked for by a command, which may still wait for its turn.
+    /// The tasks whose removal a command has requested, which may still wait for its turn.
     var removed: Set<String> = []
-    /// What should never be seen: the process ended by itself.
+    /// Violations: the process ended on its own.
     private(set) var failures: [String] = []
     var logger = Logger.silent
-    /// Told every call of the disk by the process.
+    /// Called with every disk call of the process.
     var trace: (_ operation: String, _ path: String) -> Void = { _, _ in }
-    /// Tells the story where the process dies by itself.
+    /// Called when the process dies on its own.
     var onDeath: () -> Void = {}
-    /// Told where the user rebinds it.
+    /// Called when the user rebinds the machine.
     var onRebind: () -> Void = {}
-    /// Told the values that the process has put into files, and forgets by dying, when a user has taken them away.
+    /// Called with values that the process has written, and forgets by dying, after a user has
+    /// removed them.
     var onForgetting: (Set<String>) -> Void = { _ in }
     private var removals: [(words: Set<String>, time: Duration)] = []
 
-    /// - Parameter scratch: a directory of its own, for files that are read and written by path.
+    /// Creates a machine that is not started.
+    ///
+    /// - Parameter scratch: A directory for files that are read and written by path.
     init(
         name: String, store: StoreRemote, server: SimulatedServer, objects: MemoryObjectStore, scheduler: Scheduler,
         scratch: String
@@ -121,7 +129,8 @@ final class SimulatedMachine: @unchecked Sendable {
         self.scheduler = scheduler
         disk = MemoryDisk(scratch: scratch)
         disk.setReusesInodes(true)
-        // A name of its own: what the run before has not let go of yet must not come back.
+        // Use a new name, because objects of an earlier run that are not released yet must not be
+        // found.
         SimulatedMachine.count += 1
         statePath = "/machine\(SimulatedMachine.count)"
         var configuration = SQLiteConfiguration()
@@ -136,7 +145,9 @@ final class SimulatedMachine: @unchecked Sendable {
 
     // MARK: Life and death
 
-    /// - Parameter rebinds: goes on with the server and the directory as they are now.
+    /// Starts the process.
+    ///
+    /// - Parameter rebinds: Whether it accepts the present server and directory.
     func start(rebinds: Bool = false) {
         guard process == nil, !hasLeft else { return }
         guard dying == nil else { return scheduler.after(.milliseconds(10)) { self.start(rebinds: rebinds) } }
@@ -166,7 +177,7 @@ final class SimulatedMachine: @unchecked Sendable {
             let other = try program?.start(SimulatedRemote(store, server, scheduler), environment)
             tell()
             if isStateFull { setStateFull(true) }
-            // As the daemon does; before a server was put back nothing depends on it.
+            // The daemon does the same; before the server was restored nothing depends on it.
             let loadsFirst = server.isDown || server.restoreCount > 0
             process.work = Task { [weak self, weak process] in
                 do {
@@ -194,7 +205,7 @@ final class SimulatedMachine: @unchecked Sendable {
         }
     }
 
-    /// As the daemon does, once.
+    /// Accepts a changed server once, like the daemon.
     private static func rebind(_ sync: TaskSync, _ client: DocumentDatabase) async throws {
         var rebinds = true
         for await status in await client.statuses {
@@ -209,7 +220,7 @@ final class SimulatedMachine: @unchecked Sendable {
         throw CancellationError()
     }
 
-    /// The user looks how it is, and gives the command if it waits for that.
+    /// Rebinds the machine if it waits for that, like a user who checks its state.
     func rebindIfHeld() {
         guard server.restoreCount > 0, let process else { return }
         Task {
@@ -222,7 +233,7 @@ final class SimulatedMachine: @unchecked Sendable {
         }
     }
 
-    /// What the network, the remote and the account are like at the moment.
+    /// Passes the present state of the network, the remote and the account to the process.
     private func tell() {
         guard let process else { return }
         func tell(_ remote: SimulatedRemote) {
@@ -237,14 +248,15 @@ final class SimulatedMachine: @unchecked Sendable {
         process.objects.lossRate = lossRate
     }
 
-    /// There is another program here from now on.
+    /// Installs another program on this machine.
     func install(hasReceipt: Bool) throws {
         program = try SimulatedProgram(on: name, statePath: statePath, hasReceipt: hasReceipt)
     }
 
-    /// A state file without room ends the process; whoever started it starts it again.
+    /// Whether the process is restarted after an error: a full state file ends it, and the user
+    /// starts it again.
     private func restarts(after error: any Error) -> Bool {
-        // There may be room again by the time that the process has ended.
+        // There may be room again when the process has ended.
         guard isStateFull || scheduler.now < stateLastFull + .seconds(1), (error as? SQLiteError)?.code == .full else {
             return false
         }
@@ -253,7 +265,7 @@ final class SimulatedMachine: @unchecked Sendable {
         return true
     }
 
-    /// No more pages than there are, or as many as it likes.
+    /// Limits the state file to its present size, or removes the limit.
     func setStateFull(_ isFull: Bool) {
         if isStateFull { stateLastFull = scheduler.now }
         isStateFull = isFull
@@ -278,7 +290,7 @@ final class SimulatedMachine: @unchecked Sendable {
         failures.append("\(name) ended by itself: \(error.map { "\($0)" } ?? "without a reason")")
     }
 
-    /// As kill -9: from now on nothing that the process does has an effect.
+    /// Kills the process, like kill -9: from now on nothing that it does has an effect.
     func kill() {
         guard let process else { return }
         self.process = nil
@@ -298,7 +310,8 @@ final class SimulatedMachine: @unchecked Sendable {
         kill()
     }
 
-    /// As `kill`, and what was not synchronised is gone too. Answers the words that are, and that no document has.
+    /// Kills the process and loses everything that was not synchronized. Returns the lost words
+    /// that no document has.
     func losePower(_ wordsOf: (Document) -> Set<String>) -> Set<String> {
         let known = process?.client.assumeIsolated { client in
             TaskSync.queries(of: "alice", in: Simulation.database).compactMap { try? client.documents($0) }
@@ -319,7 +332,8 @@ final class SimulatedMachine: @unchecked Sendable {
         return before.subtracting(words()).subtracting((known ?? []).flatMap(wordsOf))
     }
 
-    /// Documents of which a change is told to be on its way that waits for one which is not.
+    /// The documents with a change that is reported as waiting for an earlier one although there is
+    /// none.
     var falselyWaiting: [String] {
         var paths: [String] = []
         try? stateFile.query(
@@ -332,7 +346,7 @@ final class SimulatedMachine: @unchecked Sendable {
         return paths
     }
 
-    /// All that the disk says, but for some of it.
+    /// Returns the words on the disk, in the files for which `isMeant` is true.
     func words(where isMeant: (TaskPath) -> Bool = { _ in true }) -> Set<String> {
         var words: Set<String> = []
         for (path, bytes) in byUser({ $0.contents() }) where isMeant(path) {
@@ -342,7 +356,8 @@ final class SimulatedMachine: @unchecked Sendable {
         return words
     }
 
-    /// What the state file says that task files say, or those that say what a power cut has emptied.
+    /// Returns the words of task files as recorded in the state file, or only those of files that a
+    /// power cut has emptied.
     func notedWords(ofEmptied isEmptied: Bool = false) -> Set<String> {
         var words: Set<String> = []
         let marks = Words.found(in: emptied, "b")
@@ -354,10 +369,12 @@ final class SimulatedMachine: @unchecked Sendable {
         return words
     }
 
-    /// A user took values out of a file that Ferry had just put there and not noted: if it dies now, it takes what it finds then for
-    /// the file as it was before, and nothing tells that the user has seen them.
+    /// Records that a user removed values from a file that Ferry had just written and not recorded.
+    ///
+    /// If the process dies now, it will take the file for the version before its write, and cannot
+    /// know that the user has seen the values.
     func noteRemoval(_ words: Set<String>) {
-        // Nor has one that has just started looked at it.
+        // A process that has just started has not examined the file either.
         guard isRunning, started + .seconds(1) < scheduler.now else { return onForgetting(words) }
         removals.removeAll { $0.time + .seconds(1) < scheduler.now }
         removals.append((words, scheduler.now))
@@ -365,7 +382,7 @@ final class SimulatedMachine: @unchecked Sendable {
 
     private func fault(_ operation: String, _ path: String) -> Int32? {
         guard !isInterfering else { return nil }
-        // A dead process sees a dead disk until its tasks have ended.
+        // For a dead process the disk fails until its tasks have ended.
         guard process != nil else { return EIO }
         if let left = callsToLive {
             callsToLive = left - 1
@@ -389,7 +406,8 @@ final class SimulatedMachine: @unchecked Sendable {
             default: if unread.isBeingRead { leaveAlone(nil) }
             }
         }
-        // What comes between the last look and a rename that knows no flags is lost, and that is known.
+        // An edit between the last check and a rename without flags is lost, which is a documented
+        // limit.
         if operation == "rename", lacksRenameFlags {
             guard path.hasSuffix(Directory.temporarySuffix), !path.hasPrefix(TaskPath.privateDirectory),
                 renamed != path
@@ -405,14 +423,14 @@ final class SimulatedMachine: @unchecked Sendable {
         return nil
     }
 
-    /// Nobody here saves this file until it is read; nil: from now on everybody does.
+    /// Keeps users from saving this file until it has been read; nil ends that.
     func leaveAlone(_ path: String?) {
         if let unread { busy.remove(unread.path) }
         unread = path.map { ($0, false) }
         if let path { busy.insert(path) }
     }
 
-    // MARK: What others can see of it
+    // MARK: The view of others
 
     func noteRename(_ path: String) {
         for mark in marks(path) { renames[mark] = scheduler.now }
@@ -422,17 +440,18 @@ final class SimulatedMachine: @unchecked Sendable {
         for mark in marks(path) { news[mark] = scheduler.now }
     }
 
-    /// Whether the process must know by now what became of the file that is here.
+    /// Whether the process must know the present state of the file by now.
     func hasSeen(_ path: String) -> Bool { hasHeard(of: path, since: renames) }
 
-    /// Whether the process may not know yet that the file is here.
+    /// Whether the process may not know the file yet.
     func isNew(_ path: String) -> Bool { !hasHeard(of: path, since: news) }
 
     func noteDeletion(of path: String, _ marks: Set<String>, mayBeHeld: Bool) {
         deletions[path] = (marks, scheduler.now, mayBeHeld)
     }
 
-    /// Tasks that were deleted here, and of which the process may not know that yet, or waits for somebody to say so.
+    /// Returns the tasks that were deleted at the path and whose deletion the process may not know
+    /// yet, or holds for review.
     func marksJustDeleted(at path: String) -> Set<String> {
         guard let (marks, time, mayBeHeld) = deletions[path] else { return [] }
         return isRunning && !mayBeHeld && max(time, started) + .seconds(5) < scheduler.now ? [] : marks
@@ -444,16 +463,16 @@ final class SimulatedMachine: @unchecked Sendable {
         return isRunning && max(time, started) + .seconds(60) < scheduler.now
     }
 
-    /// Whose file it is: its name may be Ferry's choice of a moment ago.
+    /// Returns the birth marks of the file's task. Its name may be one that Ferry has just chosen.
     func marks(_ path: String) -> Set<String> {
         byUser { Words.found(in: (try? $0.read(path, limit: .max).bytes) ?? [], "b") }
     }
 
-    /// What the user does to the disk.
+    /// Runs `body` as a user who changes the disk.
     func byUser<Result>(_ body: (MemoryDisk) throws -> Result) rethrows -> Result {
         let before = isInterfering
         isInterfering = true
-        // A user with a full disk loses words of his own accord.
+        // A full disk is simulated for Ferry only; a user's own save would lose words.
         let capacity = disk.capacity
         disk.setCapacity(.max)
         defer {
@@ -463,7 +482,7 @@ final class SimulatedMachine: @unchecked Sendable {
         return try body(disk)
     }
 
-    /// Runs `body` on the bridge, if there is one.
+    /// Runs `body` on the bridge, if a process runs.
     func withSync<Result: Sendable>(_ body: @escaping @Sendable (TaskSync, DocumentDatabase) async throws -> Result)
         async throws -> Result?
     {
@@ -489,7 +508,7 @@ final class SimulatedMachine: @unchecked Sendable {
         for client in clients { Task { await client.signedIn() } }
     }
 
-    /// As `chmod 0` does, and back.
+    /// Makes a directory unreadable, like `chmod 0`.
     func forbid(_ directory: String) { byUser { try? $0.setMode(directory, 0) } }
 
     func permit(_ directory: String) { byUser { try? $0.setMode(directory, 0o755) } }

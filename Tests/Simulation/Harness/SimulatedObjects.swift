@@ -1,6 +1,6 @@
 import ObjectStorage
 
-/// The way between one process and the object store: late, lossy, sometimes cut.
+/// The connection of a process to the object store, which can be slow, lossy or cut.
 ///
 /// `@unchecked Sendable`: the scheduler runs one job at a time.
 final class SimulatedObjects: ObjectStore, @unchecked Sendable {
@@ -8,9 +8,9 @@ final class SimulatedObjects: ObjectStore, @unchecked Sendable {
     private let server: SimulatedServer
     private let scheduler: Scheduler
     var link = SimulatedRemote.Link.good
-    /// Percent of calls that are lost.
+    /// The percentage of calls that are lost.
     var lossRate = 0
-    /// The process is gone: nothing that it still does has an effect.
+    /// Whether the process is gone, so that nothing it still does has an effect.
     private var isGone = false
 
     init(_ store: MemoryObjectStore, _ server: SimulatedServer, _ scheduler: Scheduler) {

@@ -4,9 +4,11 @@ import FirestoreProtocol
 import SQLite
 import SystemIO
 
-/// A program of somebody who uses the library, on one of the machines and with its fate: it counts, adds to a set and takes from it.
-/// Nothing in its documents tells whose a change was, as signatures do in those of the bridge: a change is known by its receipt, or, in a
-/// document that nobody else writes, by what it made of that.
+/// A program that uses the library, on one of the machines and with its fate. It counts, adds to a
+/// set and removes from it.
+///
+/// Its documents have no signatures like those of the bridge, so the origin of a change is
+/// determined by its receipt or, in a document that no other machine writes, by its effect.
 ///
 /// `@unchecked Sendable`: the scheduler runs one job at a time.
 final class SimulatedProgram: @unchecked Sendable {
@@ -14,17 +16,19 @@ final class SimulatedProgram: @unchecked Sendable {
 
     let document: DocumentName
     private let path: String
-    /// Keeps the state file, which is in memory, while no process has it open.
+    /// A connection that keeps the in-memory state file while no process has it open.
     private let file: SQLiteDatabase
     private let receipt: CommitReceipt?
     private var running: (client: DocumentDatabase, remote: SimulatedRemote)?
-    /// How often it was to count, and how often it was told that this is kept.
+    /// The number of requested counts, and of those that were confirmed as saved.
     private(set) var (wanted, counted) = (0, 0)
-    /// What it was told is kept: elements that were added, and some of them taken away again. What it wanted to take, though the process
-    /// may have died first.
+    /// The elements that were confirmed as added, those confirmed as removed again, and those whose
+    /// removal was requested, even if the process died first.
     private(set) var (added, taken, wantedGone) = (Set<String>(), Set<String>(), Set<String>())
 
-    /// - Parameter hasReceipt: it shares its document with those of the other machines.
+    /// Creates a program.
+    ///
+    /// - Parameter hasReceipt: Whether it shares its document with the programs of other machines.
     init(on machine: String, statePath: String, hasReceipt: Bool) throws {
         path = "\(statePath)-program"
         var configuration = SQLiteConfiguration()
@@ -58,7 +62,7 @@ final class SimulatedProgram: @unchecked Sendable {
         client.assumeIsolated { $0.close() }
     }
 
-    /// What its users see of others is what those have done: only such elements are taken.
+    /// Counts, and adds or removes an element. Only elements that were confirmed are removed.
     func count(_ word: String, _ random: inout SeededRandom) async throws {
         guard let client else { return }
         let view = try await client.document(document)
@@ -83,7 +87,8 @@ final class SimulatedProgram: @unchecked Sendable {
 }
 
 extension Simulation {
-    /// Each change of a document took effect once: what was counted adds up, and nothing that was taken away is back.
+    /// Checks that each change of a document took effect once: the counts add up, and no removed
+    /// element is back.
     func checkCounts(_ documents: [String: Document]) {
         for (path, programs) in Dictionary(grouping: machines.compactMap(\.program), by: \.document.path)
             .sorted(by: { $0.key < $1.key })

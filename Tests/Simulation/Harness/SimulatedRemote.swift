@@ -7,18 +7,19 @@ import FirestoreProtocol
 /// `@unchecked Sendable`: the scheduler runs one job at a time.
 final class SimulatedServer: @unchecked Sendable {
     var isDown = false
-    /// What was sent before the last time never arrives.
+    /// The number of restores. Requests sent before the last one never arrive.
     var restoreCount = 0
-    /// Commits that may still arrive.
+    /// The number of commits that may still arrive.
     fileprivate(set) var underWay = 0
-    /// Tasks whose birth mark a commit took away, which no user does. A file that is new may be read while its editor writes it.
+    /// The tasks whose birth mark a commit removed, which no user does. A new file may be read
+    /// while its editor writes it.
     private(set) var robbed: Set<String> = []
     /// The birth marks of each task.
     private var marks: [String: Set<String>] = [:]
-    /// Told of each task that goes into the trash, with its birth marks.
+    /// Called with each task that goes into the trash, and its birth marks.
     var onDeletion: (_ path: String, _ marks: Set<String>) -> Void = { _, _ in }
 
-    /// Looks at what is about to be stored.
+    /// Examines writes before they are stored.
     fileprivate func check(_ writes: [Write]) {
         for write in writes {
             guard case .update(let name, let fields) = write.operation, name.collectionPath == "tasks" else { continue }
@@ -38,7 +39,7 @@ final class SimulatedServer: @unchecked Sendable {
     }
 }
 
-/// The way between one machine and the store: late, lossy, repeating itself, sometimes cut.
+/// The connection of a machine to the store, which can be slow, lossy, repeat requests, or be cut.
 ///
 /// `@unchecked Sendable`: the scheduler runs one job at a time.
 final class SimulatedRemote: RemoteDocuments, @unchecked Sendable {
@@ -46,22 +47,23 @@ final class SimulatedRemote: RemoteDocuments, @unchecked Sendable {
         case good
         /// Every call fails at once, and streams break.
         case cut
-        /// Calls never come back before their deadline, and streams say nothing more.
+        /// Calls never return before their deadline, and streams deliver nothing more.
         case silent
     }
 
     private let remote: any RemoteDocuments
     private let server: SimulatedServer
     private let scheduler: Scheduler
-    /// In the order of their opening: one of addresses would be another one each time.
+    /// The streams in the order in which they were opened. An order by address would differ between
+    /// runs.
     private var streams: [Stream] = []
     private(set) var link = Link.good
-    /// Percent of calls that are lost, on the way there or back.
+    /// The percentage of calls whose request or response is lost.
     var lossRate = 0
     var slowest = 40
-    /// What the remote refuses for good.
+    /// The writes that the remote refuses permanently.
     var refuses: (Write) -> RemoteError.Code? = { _ in nil }
-    /// Nobody is signed in, or the token has expired.
+    /// Whether no account is signed in, or the token has expired.
     var isSignedOut = false {
         didSet { if isSignedOut { closeStreams() } }
     }
@@ -79,7 +81,7 @@ final class SimulatedRemote: RemoteDocuments, @unchecked Sendable {
 
     func closeStreams() { for stream in streams { stream.close() } }
 
-    /// The process at this end is gone: nothing arrives any more, and nothing is answered.
+    /// Ends the connection, because the process is gone: nothing is delivered or answered any more.
     func hangUp() {
         closeStreams()
         streams = []
@@ -94,7 +96,8 @@ final class SimulatedRemote: RemoteDocuments, @unchecked Sendable {
         if scheduler.random.chance(lossRate) { throw RemoteError(.transient, "lost on the way") }
     }
 
-    /// The remote looks at who asks before it does anything: what has been done is answered.
+    /// Throws if the caller is not signed in. The remote checks that before a call, so a completed
+    /// call is answered.
     private func checkSignIn() throws {
         if isSignedOut { throw RemoteError(.unauthenticated, "nobody is signed in") }
     }
@@ -115,7 +118,7 @@ final class SimulatedRemote: RemoteDocuments, @unchecked Sendable {
         do {
             try await travel()
         } catch let error as RemoteError {
-            // What was cut off may still arrive, or not.
+            // A request that was cut off may still arrive.
             if scheduler.random.chance(40) { deliverLate(writes) }
             throw error
         }
@@ -128,7 +131,7 @@ final class SimulatedRemote: RemoteDocuments, @unchecked Sendable {
         return result
     }
 
-    /// The same request once more, much later.
+    /// Delivers the same request once more, much later.
     private func deliverLate(_ writes: [Write]) {
         let (remote, server, pause) = (remote, server, scheduler.random.milliseconds(1...20_000))
         let count = server.restoreCount
@@ -179,7 +182,7 @@ final class SimulatedRemote: RemoteDocuments, @unchecked Sendable {
                 try await scheduler.sleep(for: scheduler.random.milliseconds(1...max(1, remote.slowest)))
                 if scheduler.random.chance(remote.lossRate) { close() }
             }
-            // Said into a dead line: the stream stands still until somebody notices.
+            // The stream is silent until a client notices.
             while remote.link == .silent, !isBroken { try await scheduler.sleep(for: .seconds(1)) }
             if isBroken { throw RemoteError(.transient, "the stream broke") }
             lastArrival = scheduler.now

@@ -6,7 +6,8 @@ import TaskModel
 import TaskSync
 
 extension Action.Kind {
-    /// Whether a user does it to files, so that it may come in the middle of the bridge's own work.
+    /// Whether a user does it to files, so that it may occur in the middle of the bridge's own
+    /// work.
     var isFile: Bool {
         switch self {
         case .create, .edit, .editAgain, .rename, .move, .copy, .delete, .replace, .attach, .replaceAttachment,
@@ -18,7 +19,7 @@ extension Action.Kind {
     }
 }
 
-/// What each action means when its time has come.
+/// The execution of actions.
 extension Simulation {
     func perform(_ action: Action, on machine: SimulatedMachine, at path: String?) {
         var random = SeededRandom(action.seed)
@@ -28,7 +29,7 @@ extension Simulation {
                 .exchange,
             ].contains(action.kind)
         {
-            // Where the disk says no, the user has not done it.
+            // If the disk refuses the change, the user has not made it.
             try? machine.byUser { _ in try touchFiles(action.kind, machine, path, &random) }
         } else if action.kind == .count {
             let word = words.make()
@@ -47,11 +48,12 @@ extension Simulation {
         _ kind: Action.Kind, _ machine: SimulatedMachine, _ wanted: String?, _ random: inout SeededRandom
     ) throws {
         let disk = machine.disk
-        // Nobody gets at what is in a directory that is not mounted.
+        // Files of a directory that is not mounted cannot be changed.
         _ = try disk.status("")
         let files = machine.files
-        // What is just being saved is left alone by its user, and what a power cut has emptied until Ferry has filled it: nobody could
-        // tell that from a user who empties it.
+        // Users do not touch files that are being saved, nor those that a power cut has emptied
+        // until Ferry has restored them, because emptying cannot be distinguished from a user's
+        // edit.
         let paths = files.filter { !machine.busy.contains($0.key) && !$0.value.isEmpty }.keys.sorted()
         switch kind {
         case .create:
@@ -60,7 +62,8 @@ extension Simulation {
             if let end = path.lastIndex(of: "/") { try disk.makeDirectories(String(path[..<end])) }
             try create(path, machine, &random)
         case .edit:
-            // Exactly this one: another whose name looks the same is another file.
+            // Use exactly this file, because another one with a canonically equivalent name is
+            // another file.
             let there = wanted.flatMap { wanted in paths.first { UTF8Order.areEqual($0, wanted) } }
             guard let path = there ?? random.pick(paths), let old = files[path] else { return }
             var draft = Draft(old)
@@ -110,7 +113,8 @@ extension Simulation {
             guard let path = random.pick(paths) else { return }
             try delete(path, machine)
         case .replace:
-            // A file that Ferry has not taken up is another version of the one whose place it takes, as editors save.
+            // A file that Ferry has not seen is another version of the file that it replaces, as
+            // editors save.
             guard let path = random.pick(paths.filter { machine.hasSeen($0) && !machine.isNew($0) }),
                 let other = random.pick(paths), other != path, let bytes = files[other]
             else { return }
@@ -146,7 +150,7 @@ extension Simulation {
                 machine.noteRename(new + path.dropFirst(directory.count))
             }
             tell(machine, "renames the list '\(directory)' to '\(new)'")
-            // Somebody makes one of the old name, often at once, here or elsewhere.
+            // A user creates a list with the old name, often at once, on this or another machine.
             guard kind == .remakeList else { return }
             let other = random.chance(50) ? machine : random.pick(machines) ?? machine
             let path = "\(directory)/\(title(&random)).md"
@@ -170,7 +174,7 @@ extension Simulation {
         }
     }
 
-    /// Answers whether the new name was free.
+    /// Renames a file. Returns whether the new name was free.
     func rename(
         _ path: String, _ machine: SimulatedMachine, _ random: inout SeededRandom
     ) throws -> Bool {
@@ -189,7 +193,7 @@ extension Simulation {
         guard let bytes = machine.files[path] else { return }
         try machine.disk.remove(path)
         words.delete(bytes)
-        // One that a power cut has emptied may be any of those.
+        // A file that a power cut has emptied may be any of those.
         if Words.found(in: bytes, "b").isEmpty { words.delete(machine.emptied) }
         words.rename(path, to: "")
         machine.noteDeletion(of: path, Words.found(in: bytes, "b"), mayBeHeld: withOthers)
@@ -197,7 +201,7 @@ extension Simulation {
     }
 
     func removeList(_ directory: String, _ machine: SimulatedMachine) throws {
-        // All of them, also two whose names differ in Unicode form only.
+        // Remove all files, including two whose names differ only in Unicode normalization.
         for (path, bytes) in machine.exactFiles(.taskFile) where path.string.hasPrefix(directory + "/") {
             words.delete(bytes)
             words.rename(path.string, to: "")
@@ -257,7 +261,8 @@ extension Simulation {
                 edit.title = title
                 edit.notes = "born \(birth)\n"
                 if random.chance(30) { edit.listName = ["Work", "Home"][random.below(2)] }
-                // Before the task is there: the process may die, and somebody else may use the file, before the command is over.
+                // Record this before the task exists: the process may die, and another user may use
+                // the file, before the command has ended.
                 let path = (edit.listName.map { $0 + "/" } ?? "") + title
                 if edit.listName != nil { words.command(path) }
                 words.place(Array("born \(birth)\n".utf8), at: path)
@@ -279,7 +284,7 @@ extension Simulation {
                 }
                 try await sync.edit(id, edit)
                 words.rename("", to: word)
-                // While it is paused, a machine still shows what was deleted.
+                // While syncing is paused, a machine still shows deleted tasks.
                 if await sync.catalog[id]?.deletion != nil || machine.removed.contains(id) {
                     words.rename(word, to: "")
                 }
@@ -291,13 +296,14 @@ extension Simulation {
                 if let path, machine.busy.contains(path) { return }
                 machine.leaveAlone(path)
                 defer { machine.leaveAlone(nil) }
-                // Also what the user saved a moment ago, which the command reads first.
-                // The file's name says more than the title where the front matter has that.
+                // Include the user's latest save, which the command reads first. The file's name
+                // contains more than the title if the front matter has a title.
                 words.delete(Array("\(item) \(path ?? "")".utf8) + (path.flatMap { machine.files[$0] } ?? []))
                 tell(machine, "removes \(id) '\(item.title)' by command")
                 machine.removed.insert(id)
                 try await sync.remove([id])
-                // And what has come to this machine until it was the command's turn, as what came just before it was given.
+                // Include what has arrived by the command's turn, like what arrived just before it
+                // was given.
                 if let item = try? await sync.detail(id).item { words.delete(Array("\(item)".utf8)) }
             case .restoreByCommand:
                 guard let id = random.pick(await sync.catalog.trashed.map(\.id).sorted()) else { return }
@@ -329,7 +335,7 @@ extension Simulation {
         }
     }
 
-    // MARK: Of themselves
+    // MARK: Events of machines, the network and the remote
 
     private func happen(_ kind: Action.Kind, _ machine: SimulatedMachine, _ random: inout SeededRandom) {
         switch kind {
@@ -349,7 +355,7 @@ extension Simulation {
             guard machine.isRunning else { return }
             tell(machine, "loses power")
             leavesEmptyFiles = true
-            // What a user saved and Ferry has not seen yet is not Ferry's to keep.
+            // A save that Ferry has not seen is not Ferry's to keep.
             let (attached, tasks) = (machine.files(.attachment), machine.files)
             let lost = machine.losePower { words(of: $0) }
             let left = machine.files(.attachment)
@@ -360,14 +366,14 @@ extension Simulation {
                 // The task's file may be back from before its deletion, and empty.
                 if task == nil { words.leaveBehind(bytes) }
             }
-            // A file that it has emptied gets back what it said before.
+            // A file that was emptied gets back its earlier content.
             words.forget(lost, left: machine.words().union(machine.notedWords(ofEmptied: true)))
-            // What was just put back is aside again.
+            // A file that was just moved back is out of the tree again.
             for (path, bytes) in machine.byUser({ $0.contents() }) where path.string.hasPrefix(".aside/") {
                 words.delete(bytes ?? [])
                 words.rename(path.string, to: "")
             }
-            // An editor that removes its file first loses it, as where it cannot go on.
+            // An editor that removes its file first loses it if it cannot continue.
             words.delete(machine.taken)
             scheduler.after(random.milliseconds(100...5000)) { machine.start() }
         case .stopAndStart:
@@ -404,7 +410,8 @@ extension Simulation {
                 var random = random
                 machine.onPlacing = nil
                 machine.callsToLive = 1 + random.below(6)
-                // Its disk is there some time after it, and somebody elsewhere goes on editing meanwhile.
+                // Its disk becomes available some time later, while users of other machines
+                // continue to edit.
                 scheduler.after(.milliseconds(400)) {
                     guard !machine.isRunning else { return }
                     machine.disk.setRootMissing(true)

@@ -1,7 +1,7 @@
 import SystemIO
 import TaskFolder
 
-/// What users do in the directories of attachments.
+/// The actions of users in the directories of attachments.
 extension Simulation {
     func touchAttachments(
         _ kind: Action.Kind, _ machine: SimulatedMachine, _ tasks: [String], _ random: inout SeededRandom
@@ -49,14 +49,14 @@ extension Simulation {
         words.detach(from: machine.files[path.taskFileOfAttachments.string] ?? [], named: path.name)
     }
 
-    /// Mostly small; now and then of several chunks.
+    /// Returns random content, usually small, and sometimes of several chunks.
     private func content(_ random: inout SeededRandom) -> [UInt8] {
         let word = Array("\(words.make())\n".utf8)
         let count = random.chance(3) ? 600_000 + random.below(400_000) : random.below(3000)
         return word + (0..<count).map { _ in UInt8(truncatingIfNeeded: random.next() >> 3) | 0x80 }
     }
 
-    /// At once, or in two parts with a pause between.
+    /// Writes a file at once, or in two parts with a pause in between.
     private func write(
         _ bytes: [UInt8], to path: String, in machine: SimulatedMachine, _ random: inout SeededRandom
     ) throws {
@@ -73,7 +73,8 @@ extension Simulation {
             machine.busy.remove(path)
             do {
                 try machine.byUser { disk in
-                    // The program holds the file open, whatever has become of its name; here it gives up then.
+                    // The program keeps the file open even if its name changes; in this simulation
+                    // it then gives up.
                     guard try disk.read(path, limit: .max).bytes == Array(bytes.prefix(bytes.count / 2)) else { return }
                     try disk.write(path, bytes)
                     words.replace([], with: bytes)

@@ -1,7 +1,7 @@
 import SystemIO
 import TaskFolder
 
-/// What takes several moments, or several users, to come about. It is rare unless it is asked for.
+/// Actions that need several steps or several users. They are rare unless requested.
 extension Simulation {
     func encounter(
         _ kind: Action.Kind, _ machine: SimulatedMachine, _ paths: [String], _ random: inout SeededRandom
@@ -10,7 +10,8 @@ extension Simulation {
         let known = paths.filter { machine.hasSeen($0) && !machine.isNew($0) }
         switch kind {
         case .passName:
-            // Another task gets the name at once, and somebody elsewhere is rid of that one as soon as it is there.
+            // Another task gets the name at once, and a user of another machine removes that task
+            // as soon as it appears there.
             guard let path = random.pick(paths.filter(machine.hasSeen)), try rename(path, machine, &random) else {
                 return
             }
@@ -22,7 +23,7 @@ extension Simulation {
             }
             meet(mark, at: path, other, until: scheduler.now + .seconds(5), random)
         case .passNamesUnseen:
-            // While no process looks: one file takes the name of another, which has a new one.
+            // While no process runs, a file takes the name of another file, which gets a new one.
             guard let path = random.pick(known), let other = random.pick(known), other != path else { return }
             if machine.isRunning {
                 tell(machine, "is off for a while")
@@ -67,7 +68,8 @@ extension Simulation {
         }
     }
 
-    /// An editor has the file open for a while, and then saves without a look at what has come to it since.
+    /// Keeps a file open in an editor for a while, and then saves it without reading the changes
+    /// that have arrived.
     private func saveUnseen(
         _ path: String, _ old: [UInt8], _ machine: SimulatedMachine, _ random: inout SeededRandom
     ) {
@@ -79,7 +81,7 @@ extension Simulation {
         scheduler.after(random.milliseconds(100...20_000)) { [unowned self] in
             machine.busy.remove(path)
             let there = machine.byUser { try? $0.read(path, limit: .max).bytes } ?? []
-            // Another task's file by now, or none.
+            // The path has another task's file by now, or none.
             guard machine.powerCuts == powerCuts, Words.found(in: there, "b") == Words.found(in: old, "b"),
                 (try? machine.byUser { try $0.save(path, new, habit: .inPlace) }) != nil
             else { return }
@@ -89,8 +91,8 @@ extension Simulation {
         }
     }
 
-    /// Two machines make the same note at nearly the same time, of which one may have got another line already. One that was
-    /// changed before they hear of each other is another task, as a copy is.
+    /// Creates the same note on two machines at nearly the same time, of which one may have another
+    /// line already. A note that was changed before the machines sync is another task, like a copy.
     private func makeTwin(_ machine: SimulatedMachine, _ random: inout SeededRandom) throws {
         guard let other = random.pick(machines.filter { $0 !== machine }) else { return }
         let path = "\(title(&random)).md"
@@ -112,7 +114,7 @@ extension Simulation {
         }
     }
 
-    /// A program moves a file by a copy and a delete.
+    /// Moves a file by a copy and a delete.
     private func copyAway(_ path: String, _ machine: SimulatedMachine, _ random: inout SeededRandom) throws {
         guard let bytes = machine.files[path] else { return }
         let new = "\(title(&random)).md"
@@ -131,7 +133,7 @@ extension Simulation {
         }
     }
 
-    /// Renames or deletes the file of a task as soon as it is there.
+    /// Renames or deletes the file of a task as soon as it appears.
     private func meet(
         _ mark: String, at path: String, _ machine: SimulatedMachine, until end: Duration, _ random: SeededRandom
     ) {
@@ -151,7 +153,7 @@ extension Simulation {
         }
     }
 
-    /// Moves a file to where Ferry does not look. Answers where that is.
+    /// Moves a file to a directory that Ferry ignores, and returns the new path.
     private func takeAside(_ path: String, _ machine: SimulatedMachine) throws -> String {
         let place = ".aside/\(words.make()) \(path.replacing("/", with: " "))"
         try machine.disk.makeDirectories(".aside")
@@ -159,7 +161,7 @@ extension Simulation {
         return place
     }
 
-    /// Takes a file away for as long as it takes to count as deleted; it is back just before Ferry looks for the last time.
+    /// Moves a file away until it counts as deleted, and back just before Ferry's last check.
     private func putBack(_ path: String, _ machine: SimulatedMachine) throws {
         guard let bytes = machine.files[path] else { return }
         let aside = try takeAside(path, machine)
@@ -171,17 +173,17 @@ extension Simulation {
             guard !isBack else { return }
             isBack = true
             machine.onCheckingRoot = nil
-            // Where it is moved on at once it is not where it was when Ferry looks.
+            // If it is moved again at once, it is not there when Ferry checks.
             scheduler.after(.seconds(1)) { machine.busy.remove(path) }
             let wasLost = machine.powerCuts != powerCuts
-            // What is put into a directory of this name then may be in another list.
+            // A directory with this name may belong to another list by then.
             let isElsewhere = words.changedDirectories.contains { path.hasPrefix($0 + "/") }
             if wasLost || isElsewhere || !inTime {
                 words.delete(bytes)
                 words.rename(path, to: "")
             }
             guard machine.byUser({ (try? $0.rename(aside, to: path, .exclusive)) != nil }) else {
-                // Its directory has another name.
+                // Its directory was renamed.
                 words.delete(bytes)
                 return words.rename(path, to: "")
             }
@@ -194,8 +196,8 @@ extension Simulation {
         scheduler.after(.seconds(3)) { back(inTime: false) }
     }
 
-    /// Takes so many files away that their deletes are held, and brings them back as they were; meanwhile one of these tasks gets
-    /// another name elsewhere.
+    /// Moves away enough files that their deletes are held, and moves them back unchanged. Meanwhile
+    /// one of the tasks is renamed on another machine.
     private func bringBack(_ known: [String], _ machine: SimulatedMachine, _ random: inout SeededRandom) throws {
         guard known.count > 11 else {
             for _ in 0..<4 {
@@ -226,7 +228,7 @@ extension Simulation {
             }
         }
         scheduler.after(random.milliseconds(3500...9000)) { [unowned self] in
-            // One whose task Ferry has given a file again is a copy.
+            // A file whose task has a file again is a copy.
             let there = machine.files.values.reduce(into: Set<String>()) { $0.formUnion(Words.found(in: $1, "b")) }
             for (path, bytes) in files.sorted(by: { $0.key < $1.key }) {
                 machine.busy.remove(path)
@@ -297,7 +299,8 @@ extension Simulation {
         scheduler.after(random.milliseconds(1000...1500)) { [unowned self] in
             guard present.count > 1 else { return }
             tell(machine, "is never heard of again")
-            // What it has not told of stays there, and what it took away and has not told of stays here.
+            // Its unsent changes stay on the machine, and tasks that it removed without sending
+            // that stay here.
             words.unite()
             for bytes in machine.byUser({ $0.contents() }).values { words.leaveBehind(bytes ?? []) }
             machine.leave()

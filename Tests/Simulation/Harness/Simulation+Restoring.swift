@@ -3,11 +3,12 @@ import DocumentStore
 import ObjectStorage
 import SystemIO
 
-/// A server that goes on with a backup of itself.
+/// Restoring the server from a backup.
 extension Simulation {
-    /// What was ordered since the backup, and the objects that came since, are gone. Nothing arrives meanwhile.
+    /// Loses the commits since the backup, and the objects that were stored since. Nothing arrives
+    /// meanwhile.
     ///
-    /// - Parameter machine: tells of it.
+    /// - Parameter machine: The machine under whose name the story reports it.
     func restoreServer(_ machine: SimulatedMachine, _ random: inout SeededRandom) {
         guard !server.isDown else { return }
         let past = random.milliseconds(1...60_000)
@@ -15,7 +16,7 @@ extension Simulation {
         let backup = max(.zero, scheduler.now - past)
         server.isDown = true
         for machine in machines { machine.serverWentDown() }
-        // Until the user of each machine looks at it.
+        // Wait until the user of each machine checks its state.
         let pauses = machines.map { _ in random.milliseconds(1...14_000) }
         scheduler.after(random.milliseconds(100...5000)) { [unowned self] in
             Task {
@@ -32,7 +33,7 @@ extension Simulation {
         }
     }
 
-    /// What the store's clock says.
+    /// Returns the time of the store's clock.
     static func timestamp(_ time: Duration) -> Timestamp {
         let (seconds, attoseconds) = time.components
         return Timestamp(microseconds: 1_790_000_000_000_000 + seconds * 1_000_000 + attoseconds / 1_000_000_000_000)

@@ -1,14 +1,15 @@
 import SystemIO
 import TaskFolder
 
-/// How editors save.
+/// The ways in which editors save.
 extension Simulation {
-    /// Saves as some editor does, in one go or in steps that others may come between.
+    /// Saves like one of the editors, at once or in steps between which other actions may occur.
     func save(
         _ path: String, _ old: [UInt8], _ new: [UInt8], _ machine: SimulatedMachine, _ random: inout SeededRandom
     ) throws {
         let disk = machine.disk
-        // Of a file that has both another name and another inode since Ferry saw it, nobody can say whose it is.
+        // If both the name and the inode of a file have changed since Ferry saw it, its task cannot
+        // be determined.
         let habits = MemoryDisk.SaveHabit.allCases
         let habit = machine.hasSeen(path) ? habits[random.below(habits.count)] : .inPlace
         if habit != .inPlace, habit != .truncatingFirst { machine.noteRename(path) }
@@ -20,7 +21,8 @@ extension Simulation {
         }
         var steps: [(MemoryDisk) throws -> Void]
         let content = { (disk: MemoryDisk, path: String) in (try? disk.read(path, limit: .max).bytes) ?? [] }
-        // Editors look whether the file is still the one that they read, and leave it alone if it is not.
+        // Editors check whether the file is still the one that they read, and do not save
+        // otherwise.
         let check = { (disk: MemoryDisk, expected: [UInt8]) in
             guard content(disk, path) == expected else { throw SystemError(.busy, operation: "save", path: path) }
         }
@@ -28,9 +30,9 @@ extension Simulation {
             try disk.write(path, new)
             edited(path, old, new, machine)
         }
-        // Where the name was given away meanwhile, the user takes another one.
+        // If the name was taken meanwhile, the user chooses another one.
         let writeNew = { [unowned self] (disk: MemoryDisk) in
-            // Ferry may have read the one before since this began.
+            // Ferry may have read the previous version since this started.
             machine.remade.insert(path)
             if (try? disk.status(path)) == nil { return try write(disk) }
             let other = path.dropLast(3) + " mine.md"
@@ -78,7 +80,7 @@ extension Simulation {
                     file = try disk.status(path).inode
                 },
                 { disk in
-                    // What has another name by now stays empty.
+                    // A file that was renamed meanwhile stays empty.
                     guard try disk.status(path).inode == file else {
                         throw SystemError(.busy, operation: "save", path: path)
                     }
@@ -88,7 +90,7 @@ extension Simulation {
         }
         machine.busy.insert(path)
         go(through: steps[...], of: path, machine, random) { [unowned self] in
-            // An editor that saves like this, and cannot go on, loses the file.
+            // An editor that saves in this way and cannot continue loses the file.
             guard habit != .inPlace, habit != .renamingOver else { return }
             words.delete(old)
             words.rename(path, to: "")
@@ -102,7 +104,7 @@ extension Simulation {
         machine.noteRemoval(gone.subtracting(machine.notedWords()))
     }
 
-    /// One step after the other; the first that fails is the last.
+    /// Runs one step after the other, up to the first that fails.
     private func go(
         through steps: ArraySlice<(MemoryDisk) throws -> Void>, of path: String, _ machine: SimulatedMachine,
         _ random: SeededRandom, onFailure: @escaping () -> Void
@@ -114,7 +116,7 @@ extension Simulation {
         var random = random
         let powerCuts = machine.powerCuts
         scheduler.after(random.milliseconds(0...15)) { [unowned self] in
-            // The editor has gone with the power.
+            // The power cut also ended the editor.
             guard machine.powerCuts == powerCuts else {
                 machine.busy.remove(path)
                 tell(machine, "has not saved '\(path)' when the power went")

@@ -9,7 +9,7 @@ import SystemService
 import TaskFolder
 import TaskSync
 
-/// One run of a plan: some machines, one store, a network, users, and everything that can go wrong.
+/// A run of a plan: several machines, one store, a network, users, and everything that can fail.
 ///
 /// `@unchecked Sendable`: the scheduler runs one job at a time.
 package final class Simulation: @unchecked Sendable {
@@ -20,22 +20,26 @@ package final class Simulation: @unchecked Sendable {
     let objects: MemoryObjectStore
     let server = SimulatedServer()
     let machines: [SimulatedMachine]
-    /// Without those that are never heard of again.
+    /// The machines except those that have left.
     var present: [SimulatedMachine] { machines.filter { !$0.hasLeft } }
     var words = Words()
-    /// Whether a power cut, or an editor that could not go on, may have left a file empty for long.
+    /// Whether a power cut, or an editor that could not continue, may have left a file empty for
+    /// long.
     var leavesEmptyFiles = false
-    /// What happened, in words.
+    /// The events of the run in words.
     package private(set) var story: [String] = []
     package private(set) var violations: [String] = []
     package private(set) var userActionCount = 0
     private let plan: Plan
-    /// Whether users make directories within others.
+    /// Whether users create nested directories.
     var isNested: Bool { plan.isNested }
     private var left: [Action]
     private let directory: String
 
-    /// - Parameter scratch: a directory for files that are read and written by path, in memory where possible.
+    /// Creates a run.
+    ///
+    /// - Parameter scratch: A directory for files that are read and written by path, in memory if
+    ///   possible.
     package init(_ plan: Plan, _ scheduler: Scheduler, scratch: String) throws {
         self.plan = plan
         left = plan.actions
@@ -105,13 +109,13 @@ package final class Simulation: @unchecked Sendable {
         if violations.isEmpty { restartAndCompare() }
         if Runner.tracesCalls, !violations.isEmpty { tellDocuments() }
         for machine in machines { machine.kill() }
-        // Time for whoever sleeps to find the process gone.
+        // Give sleeping tasks time to notice that the process is gone.
         scheduler.run(until: scheduler.now + .seconds(200))
     }
 
-    /// Does an action unless somebody was in a hurry and it has been done.
+    /// Performs an action, unless it was performed early.
     ///
-    /// - Parameter path: the file that is to be edited, if it is one.
+    /// - Parameter path: The file to edit, if the action is an edit.
     private func take(_ action: Action, at path: String? = nil) {
         guard let place = left.firstIndex(where: { $0.seed == action.seed }) else { return }
         left.remove(at: place)
@@ -122,7 +126,7 @@ package final class Simulation: @unchecked Sendable {
         perform(action, on: machine, at: path)
     }
 
-    /// What waits for a change that was refused is told to be refused as well.
+    /// Checks that changes which wait for a refused change are reported as refused too.
     private func checkWaiting() {
         guard violations.isEmpty else { return }
         for machine in machines {
@@ -131,7 +135,7 @@ package final class Simulation: @unchecked Sendable {
         }
     }
 
-    /// Now and then a user acts in the middle of what the bridge does on the disk.
+    /// Lets a user act from time to time in the middle of the bridge's work on the disk.
     private func interfere(_ index: Int, at path: String) {
         guard scheduler.random.chance(2) else { return }
         guard
@@ -144,7 +148,7 @@ package final class Simulation: @unchecked Sendable {
 
     // MARK: The end
 
-    /// Everything is mended, and nobody acts any more: until nothing is left to do.
+    /// Repairs everything and runs without further actions until nothing is left to do.
     private func comeToRest() {
         checkWaiting()
         story.append("--- everything is mended")
@@ -166,7 +170,7 @@ package final class Simulation: @unchecked Sendable {
             machine.networkChanged()
         }
         scheduler.run(until: scheduler.now + .seconds(20))
-        // What was sent into a dead line may arrive long after it was given up.
+        // A request that was sent into a dead connection may arrive long after it was abandoned.
         for _ in 0..<60 where server.underWay > 0 { scheduler.run(until: scheduler.now + .seconds(1)) }
         var quiet = 0
         for round in 0..<120 {
@@ -190,7 +194,7 @@ package final class Simulation: @unchecked Sendable {
                 for client in clients {
                     let status = await client.currentStatus
                     if status.pendingCount > 0 { reasons.append("\(status.pendingCount) pending") }
-                    // What was refused is not any more: the user tries again.
+                    // The writes are no longer refused, so the user retries them.
                     for parked in try await client.pendingMutations(parkedOnly: true) {
                         reasons.append("'\(parked.mutation.name)' parked")
                         try await client.retry(parked.id)
@@ -207,9 +211,10 @@ package final class Simulation: @unchecked Sendable {
                     let transfers = await sync.allTransfers.filter { !$0.phase.isOver }
                     reasons.append("not settled, \(transfers.map { "\($0.name): \($0.phase)" })")
                 }
-                // Names that differ in case only, and files beside no task, are what the users here want. What a power cut has
-                // emptied, and was filled, is only told.
-                // Nor can anybody bring back what a server that was put back has lost, and no task's file is beside any more.
+                // Accept names that differ only in case and files without a task, which the users
+                // here want, and files that a power cut emptied and that were restored. After a
+                // restore of the server, its lost objects cannot be restored, because no task's
+                // file is next to them.
                 let accepted = ["name-clash", "no-task", "emptied"] + (wasRestored ? ["attachment-damaged"] : [])
                 let problems = await sync.allProblems.filter { !accepted.contains($0.code) }
                 if !problems.isEmpty {
@@ -217,7 +222,7 @@ package final class Simulation: @unchecked Sendable {
                 }
                 return reasons
             }
-            // Until then scans find what nobody tells of, one in half a minute.
+            // Until then only scans, one every half minute, find unwatched changes.
             if !machine.isFullyWatched { reasons.append("\(machine.name): not watched") }
             reasons += (found ?? ["is not there"]).map { "\(machine.name): \($0)" }
             machine.rebindIfHeld()
@@ -225,7 +230,7 @@ package final class Simulation: @unchecked Sendable {
         return reasons
     }
 
-    /// What the bridge and the client of a machine answer; nil and a broken law if they do not.
+    /// Returns what `body` returns for a machine; nil and a violation if it does not return.
     func ask<Result: Sendable>(
         _ machine: SimulatedMachine, _ body: @escaping @Sendable (TaskSync, DocumentDatabase) async throws -> Result
     ) -> Result? {
@@ -280,7 +285,7 @@ package final class Simulation: @unchecked Sendable {
         checkCounts(state.documents)
         var seen: [String: Int] = [:]
         var words = Set<String>()
-        // What is in the trash, with and without its attachments.
+        // The words in the trash, with and without those of attachments.
         var (trashed, trashedText) = (Set<String>(), Set<String>())
         var living = 0
         var attached: [String] = []
@@ -340,7 +345,7 @@ package final class Simulation: @unchecked Sendable {
         }
         for machine in machines { words.formUnion(machine.words()) }
         let lost = kept.subtracting(words).subtracting(trashed)
-        // What a machine that is never heard of again had not told of is gone.
+        // The unsent words of a machine that has left are lost.
         if !lost.isEmpty, present.count == machines.count {
             violations.append("lost: \(lost.sorted().joined(separator: " "))")
         }
@@ -356,23 +361,24 @@ package final class Simulation: @unchecked Sendable {
         }
     }
 
-    /// A task is where users put it: in a list or in none, and where nobody changed the directory's name, in that one.
+    /// Checks that a task is in the list where users put it, unless a directory's name was changed.
     private func checkPlaces(_ state: State) {
         let changed = Set(words.changedDirectories.map(Self.unnumbered))
         for (path, bytes) in (state.files.first ?? [:]).sorted(by: { $0.key < $1.key }) {
             let directory = Words.directory(of: path.string)
             let marks = Words.found(in: bytes, "b")
-            // Two tasks in one file, and none, are for other laws.
+            // Two tasks in one file, or none, violate other laws.
             guard let mark = marks.first, marks.count == 1 else { continue }
             let paths = words.places(of: mark)
             guard !paths.isEmpty, paths.isDisjoint(with: words.commanded) else { continue }
             let wanted = Set(paths.map(Words.directory))
-            // With a directory above it, too, which may have got another name where nothing was in it yet.
+            // The parent directories count too, because they may have been renamed while they were
+            // empty.
             let isRenamed = wanted.contains { directory in
                 sequence(first: directory) { $0.isEmpty ? nil : Words.directory(of: $0) }
                     .contains { changed.contains(Self.unnumbered($0)) }
             }
-            // Which of two lists of one name has the number is nobody's choice.
+            // Which of two lists with one name gets a number is arbitrary.
             if !wanted.contains(where: { Self.unnumbered($0) == Self.unnumbered(directory) }),
                 directory.isEmpty || !isRenamed
             {
@@ -385,7 +391,7 @@ package final class Simulation: @unchecked Sendable {
         directory.hasSuffix(")") ? directory.replacing(#/ \([0-9]+\)$/#, with: "") : directory
     }
 
-    /// What a machine remembers of the remote is what the remote has.
+    /// Checks that a machine's replica equals the remote.
     private func compareReplica(of machine: SimulatedMachine, with documents: [String: Document]) {
         let replica = ask(machine) { _, client in
             var documents: [String: Document] = [:]
@@ -401,7 +407,7 @@ package final class Simulation: @unchecked Sendable {
         }
     }
 
-    /// What the remote has in the end.
+    /// Adds the remote's final documents to the story.
     private func tellDocuments() {
         for (path, document) in state().documents.sorted(by: { $0.key < $1.key }) {
             story.append("    \(path):")
@@ -422,7 +428,7 @@ package final class Simulation: @unchecked Sendable {
         }
     }
 
-    /// The words of a document and of the attachments that it names.
+    /// Returns the words of a document and of the attachments that it names.
     func words(of document: Document) -> Set<String> {
         var found = Words.found(in: Self.text(of: document), "q")
         let values = [document.fields["attachments"], document.fields["value"]].compactMap(\.self)
@@ -439,7 +445,8 @@ package final class Simulation: @unchecked Sendable {
         }
     }
 
-    /// What a user can see of a document; not how its file is laid out, nor who made it.
+    /// Returns the parts of a document that a user can see, without the layout of its file and its
+    /// origins.
     static func text(
         of document: Document,
         _ told: [String] = ["title", "notes", "tags", "fields", "fileName", "name", "value"]

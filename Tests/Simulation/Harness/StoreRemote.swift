@@ -5,7 +5,7 @@ package import FirestoreProtocol
 import SecurityRules
 import Synchronization
 
-/// A document store as a client's remote, without a network between them. It can be cut off.
+/// A document store as a client's remote, without a network in between. It can be cut off.
 package final class StoreRemote: RemoteDocuments {
     private let store: any DocumentStore
     private let user: String?
@@ -15,13 +15,15 @@ package final class StoreRemote: RemoteDocuments {
     }
     private let state = Mutex(State())
 
-    /// - Parameter user: whose commits these are, which the rules then judge; nil: everything is allowed.
+    /// Creates a remote.
+    ///
+    /// - Parameter user: The user whose commits are checked by the rules; nil to allow everything.
     package init(_ store: any DocumentStore, for user: String? = nil) {
         self.store = store
         self.user = user
     }
 
-    /// Cuts every call and stream off, or mends the connection.
+    /// Cuts off every call and stream, or restores the connection.
     package func cut(_ isCut: Bool) {
         let streams = state.withLock { state in
             state.isCut = isCut
@@ -44,7 +46,8 @@ package final class StoreRemote: RemoteDocuments {
         }
     }
 
-    /// Judges a commit as `ferry-server` does. Documents of programs of library users belong to nobody, and are left out.
+    /// Checks a commit like `ferry-server`. Documents of programs that use the library have no
+    /// owner, and are not checked.
     private static func judge(_ commit: borrowing ProposedCommit, by user: String) throws {
         let (rules, requester) = (BuiltInRules(), Requester.user(user))
         for change in commit.changes where !["counters", "receipts"].contains(change.write.name.collectionPath) {

@@ -1,37 +1,41 @@
 import Cryptography
 
-/// The values by which a run is judged: each word that a user writes is written once, so that it can be found again.
+/// The values by which a run is judged. Each word that a user writes is unique, so that it can be
+/// found again.
 ///
-/// A word looks like `q17z`; a task's birth mark like `b5z`, a line of the body that nobody edits.
+/// A word looks like `q17z`. A task's birth mark looks like `b5z`, and is a line of the body that
+/// users do not edit.
 package struct Words {
-    /// Written to a file, or by a command that succeeded.
+    /// The words that were written to a file, or by a command that succeeded.
     private(set) var written: Set<String> = []
-    /// Taken away by a user who had it before the eyes.
+    /// The words that were removed by a user who had seen them.
     private(set) var replaced: Set<String> = []
-    /// Values of a head that a user took away, and that no copy of the task has: they are not in it in the end. With the task.
+    /// Values of front matter that a user removed and that no copy of the task has, with their
+    /// task. They must not be in it in the end.
     private(set) var retired: [String: Set<String>] = [:]
     private var copied: Set<String> = []
-    /// How often each task may be there: once, and once more for each copy.
+    /// The number of times that each task may exist: once, and once more for each copy.
     private(set) var births: [String: Int] = [:]
-    /// Tasks that a user deleted, or put another over.
+    /// The tasks that a user deleted or replaced by another one.
     private(set) var deleted: Set<String> = []
-    /// The words of each attachment that a user made, by the hash of its content.
+    /// The words of each attachment that a user created, by the hash of its content.
     private var attachments: [String: Set<String>] = [:]
-    /// Of what was attached the hashes, by the task's mark and the name.
+    /// The hashes of attached files, by the task's mark and the name.
     private var attached: [String: [String]] = [:]
     /// The hashes of attachments that were moved while their tasks had no files.
     private var strays: Set<String> = []
-    /// Names of attachments that users did more with than to make one.
+    /// The names of attachments that users changed after creating them.
     private var detached: Set<String> = []
-    /// Tasks that users renamed or moved.
+    /// The tasks that users renamed or moved.
     private var left: Set<String> = []
     /// The paths where users put each task.
     private var places: [String: Set<String>] = [:]
-    /// Tasks that were made where another one had just been deleted, which is the same to Ferry, with those.
+    /// The tasks that were created where others had just been deleted, which Ferry cannot
+    /// distinguish, with those others.
     private var predecessors: [String: Set<String>] = [:]
-    /// Where the tasks were, or were to come, that somebody's commands put into other lists: where it goes from there, nobody says.
+    /// The paths of tasks that commands moved to other lists. Their final places are not checked.
     private(set) var commanded: Set<String> = []
-    /// Directories that users renamed or removed, and those whose names came to be by that.
+    /// The directories that users renamed or removed, and the new names.
     private(set) var changedDirectories: Set<String> = []
     private var last = 0
 
@@ -47,16 +51,17 @@ package struct Words {
         return mark
     }
 
-    /// A user puts `new` in the place of `old`.
+    /// Records that a user replaces `old` by `new`.
     mutating func replace(_ old: [UInt8], with new: [UInt8]) {
         written.formUnion(Self.found(in: new, "q"))
         replaced.formUnion(Self.found(in: old, "q").subtracting(Self.found(in: new, "q")))
     }
 
-    /// As `replace`, in a task's file that stays what it is. Answers the values of its head that are gone.
+    /// Records an edit of a task's file, and returns the values that were removed from its front
+    /// matter.
     mutating func edit(_ old: [UInt8], to new: [UInt8]) -> Set<String> {
         replace(old, with: new)
-        // Those that an undo brings back.
+        // An undo restores these.
         for word in Self.found(in: new, "q").subtracting(Self.found(in: old, "q")) { retired[word] = nil }
         let before = Draft(old).head?.joined(separator: "\n") ?? ""
         let gone = Self.found(in: Array(before.utf8), "q").subtracting(Self.found(in: new, "q")).subtracting(copied)
@@ -64,63 +69,67 @@ package struct Words {
         return gone
     }
 
-    /// Values that a user took away may be back.
+    /// Records that values which a user removed may be back.
     mutating func unretire(_ words: Set<String>) {
         for word in words { retired[word] = nil }
     }
 
-    /// A machine is bound to a server that was put back: the two are united, and nothing is deleted.
+    /// Records a rebind to a restored server, which merges both sides and deletes nothing.
     mutating func unite() { retired = [:] }
 
-    /// A user deletes a task that says `old`.
+    /// Records that a user deletes a task with the content `old`.
     mutating func delete(_ old: [UInt8]) {
         replace(old, with: [])
         let marks = Self.found(in: old, "b")
         deleted.formUnion(marks)
-        // Where the task comes back, it may be as it was before its last edit, which nobody else has seen.
+        // If the task comes back, it may be in the state before its last edit, which no other
+        // machine has seen.
         retired = retired.filter { $0.value.isDisjoint(with: marks) }
     }
 
-    /// A user puts a task that says `content` at `path`.
+    /// Records that a user puts a task with `content` at `path`.
     mutating func place(_ content: [UInt8], at path: String) {
         for mark in Self.found(in: content, "b") { places[mark, default: []].insert(path) }
     }
 
-    /// A user makes a task, or a copy of one, where others were deleted just before.
+    /// Records that a user creates a task, or a copy of one, where others were just deleted.
     mutating func succeed(_ content: [UInt8], after marks: Set<String>) {
         for mark in Self.found(in: content, "b") { predecessors[mark, default: []].formUnion(marks) }
     }
 
-    /// The paths where users put a task; none of one that no user made.
+    /// Returns the paths where users put a task; empty for a task that no user created.
     func places(of mark: String) -> Set<String> {
         (predecessors[mark] ?? []).union([mark]).reduce(into: []) { $0.formUnion(places[$1] ?? []) }
     }
 
-    /// A command says in which list the task is to be that is at `path`.
+    /// Records that a command moves the task at `path` to another list.
     mutating func command(_ path: String) { commanded.insert(path) }
 
     mutating func changeDirectories(_ names: String...) { changedDirectories.formUnion(names) }
 
     static func directory(of path: String) -> String { path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "" }
 
-    /// A user attaches a file to a task that says `text`.
+    /// Records that a user attaches a file to a task with the content `text`.
     mutating func attach(_ content: [UInt8], to text: [UInt8], named name: String) {
         guard let mark = Self.found(in: text, "b").min() else { return }
         attached["\(mark)/\(name)", default: []].append(SHA256.hash(content).hex)
     }
 
-    /// A user replaces, renames or removes an attachment of that name.
+    /// Records that a user replaces, renames or removes an attachment.
     mutating func detach(from text: [UInt8], named name: String) {
         for mark in Self.found(in: text, "b") { detached.insert("\(mark)/\(name)") }
     }
 
-    /// A user gives a task that says `text` another name, and leaves its attachments to Ferry, which may not know them yet.
+    /// Records that a user renames a task and leaves its attachments to Ferry, which may not know
+    /// them yet.
     mutating func leaveAttachments(of text: [UInt8]) { left.formUnion(Self.found(in: text, "b")) }
 
-    /// A user moves an attachment elsewhere while its task has no file: whose it is nobody can tell any more.
+    /// Records that a user moves an attachment while its task has no file, so that its task cannot
+    /// be determined.
     mutating func leaveBehind(_ content: [UInt8]) { strays.insert(SHA256.hash(content).hex) }
 
-    /// The hashes of what users attached, and nobody took away, to tasks that nobody copied or moved; by their marks.
+    /// The hashes of attachments that no user removed, of tasks that no user copied or moved, with
+    /// the tasks' marks.
     var attachedForGood: [(mark: String, hash: String)] {
         attached.filter { !detached.contains($0.key) }.flatMap { name, hashes in
             let mark = String(name.prefix { $0 != "/" })
@@ -135,7 +144,7 @@ package struct Words {
         attachments[SHA256.hash(content).hex] = Self.found(in: content, "q")
     }
 
-    /// Those of an attachment's content; none of a text that is no hash of one.
+    /// Returns the words of an attachment's content; empty for a text that is not the hash of one.
     func attached(_ hash: String) -> Set<String> { attachments[hash] ?? [] }
 
     mutating func copy(_ content: [UInt8]) {
@@ -144,9 +153,9 @@ package struct Words {
         for word in copied { retired[word] = nil }
     }
 
-    /// What was gone before anybody could read it.
+    /// Records words that were lost before they were read.
     ///
-    /// - Parameter left: what is there instead, perhaps the text before an edit.
+    /// - Parameter left: The words that exist instead, for example those before an edit.
     mutating func forget(_ words: Set<String>, left: Set<String>) {
         replaced.formUnion(words)
         for word in left { retired[word] = nil }
@@ -154,7 +163,7 @@ package struct Words {
 
     mutating func rename(_ old: String, to new: String) { replace(Array(old.utf8), with: Array(new.utf8)) }
 
-    /// A text as a story tells it: on one line; its words where it is no text.
+    /// Returns a text for the story, on one line; for bytes that are not text, their words.
     static func short(_ bytes: [UInt8]) -> String {
         guard let text = String(validating: bytes, as: UTF8.self) else {
             return "\(bytes.count) bytes \(found(in: bytes, "q").sorted())"
@@ -162,7 +171,7 @@ package struct Words {
         return text.replacing("\n", with: "|")
     }
 
-    /// The words of a kind (`q` or `b`) in a text.
+    /// Returns the words of a kind (`q` or `b`) in a text.
     static func found(in bytes: [UInt8], _ kind: Character) -> Set<String> {
         guard let first = kind.asciiValue else { return [] }
         var words: Set<String> = []

@@ -1,7 +1,7 @@
 import Simulation
 import Testing
 
-/// The same seeds each time; `simulate` and `Tests/run.sh --soak` run others.
+/// Runs of fixed seeds. `simulate` and `Tests/run.sh --soak` run others.
 @Suite(.serialized) struct SeedTests {
     @Test func `the laws hold in every run`() {
         for seed in UInt64(1)...300 {

@@ -1,11 +1,13 @@
 import Glibc
 import Simulation
 
-// simulate [--seeds A-B,C,... | --first A] [--share K/N] [--minutes N] [--actions N] [--failures N] [--often ACTION] [--shrink]
-// [--progress]: runs plans and tells of each that breaks a law. Without --seeds and --first it takes fresh ones; with --share it
-// takes the K-th of each N.
+// simulate [--seeds A-B,C,... | --first A] [--share K/N] [--minutes N] [--actions N] [--failures N]
+// [--often ACTION] [--shrink] [--progress]
+//
+// Runs plans and reports each that violates a law. Without --seeds and --first it uses new seeds.
+// With --share it runs the K-th of each N.
 
-// A run can only be repeated where sets and dictionaries have the same order each time.
+// A run can be repeated only if sets and dictionaries have the same order each time.
 if getenv("SWIFT_DETERMINISTIC_HASHING") == nil {
     setenv("SWIFT_DETERMINISTIC_HASHING", "1", 1)
     execv("/proc/self/exe", CommandLine.unsafeArgv)
@@ -26,8 +28,9 @@ func processorSeconds() -> Double {
 
 func tellSeed(_ seed: UInt64) { "seed \(seed)\n".withCString { _ = write(STDERR_FILENO, $0, strlen($0)) } }
 
-// What a process that is killed was waiting for never comes, and so is never freed: after so many runs the program begins anew,
-// with the same arguments and what it has counted so far.
+// Continuations for which a killed process waits are never resumed, so its memory is never freed.
+// After this number of runs the program restarts itself with the same arguments and its counts so
+// far.
 let runsOfOneImage = 500
 var counted = getenv("SIMULATE_COUNTED").map { String(cString: $0).split(separator: " ").compactMap { Int($0) } } ?? []
 let first =
@@ -51,7 +54,7 @@ Runner.tracesCalls = ["--story", "--trace"].allSatisfy(CommandLine.arguments.con
 let runsBefore = runs
 for (place, seed) in (ranges ?? [first...UInt64.max]).lazy.joined().enumerated()
 where place % parts == part - 1 && place >= next {
-    // Of all images together: the process is one.
+    // The processor time of the process includes all its images.
     if processorSeconds() >= minutes * 60 { break }
     if runs - runsBefore == runsOfOneImage {
         setenv("SIMULATE_COUNTED", "\(first) \(place) \(done) \(runs) \(failed)", 1)
@@ -59,7 +62,7 @@ where place % parts == part - 1 && place >= next {
         rmdir(Runner.scratch)
         execv("/proc/self/exe", CommandLine.unsafeArgv)
     }
-    // For whoever wants to know which run did not come to its end.
+    // Print the seed first, to identify a run that does not end.
     if CommandLine.arguments.contains("--progress") { tellSeed(seed) }
     let plan = Plan(seed: seed, actionCount: actions, often: often)
     let result = Runner.run(plan)
