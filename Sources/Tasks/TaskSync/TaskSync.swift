@@ -410,7 +410,8 @@ package actor TaskSync {
         after row: Int64?, in query: Query
     ) async throws -> (found: [(TaskIndexEntry, DocumentSnapshot)], last: Int64)? {
         try await client.reading { transaction in
-            try transaction.documents(query, only: TaskIndexEntry.fields, after: row, limit: Self.batchSize).map { page in
+            try transaction.documents(query, only: TaskIndexEntry.fields, after: row, limit: Self.batchSize).map {
+                page in
                 (page.found.map { (TaskIndexEntry($0), $0) }, page.last)
             }
         }
