@@ -8,7 +8,7 @@ import Testing
 @testable import AccessControl
 
 struct AccountQuotasTests {
-    @Test func `an account makes so many requests a second, and others are not in its way`() {
+    @Test func `an account's requests are limited per second without affecting other accounts`() {
         let time = Mutex(0.0)
         var quota = AccountQuota()
         quota.requestsPerSecond = 2

@@ -55,13 +55,13 @@ struct DocumentAccessTests {
         (try? await access.check(list: query, asOf: nil, in: store, by: caller)) != nil
     }
 
-    @Test func `users write what is and stays theirs`() async throws {
+    @Test func `users write documents that are and stay theirs`() async throws {
         #expect(await mayCommit([try set("tasks/new", owner: "alice")], alice))
         #expect(await mayCommit([try set("tasks/a", owner: "alice")], alice))
         #expect(await mayCommit([Write(.delete(try name("tasks/a")))], alice))
     }
 
-    @Test func `nobody's, others' and given away documents are refused`() async throws {
+    @Test func `documents without an owner, of others, or given to others are refused`() async throws {
         for (path, owner) in [
             ("tasks/new", nil), ("tasks/new", "bob"), ("tasks/b", "alice"), ("tasks/b", "bob"), ("tasks/a", "bob"),
             ("tasks/a", nil), ("tasks/open", "alice"),
@@ -79,22 +79,23 @@ struct DocumentAccessTests {
         #expect(try await store.get([try name("tasks/new")], at: .strong).documents == [nil])
     }
 
-    @Test func `what lies below a document belongs to its owner`() async throws {
+    @Test func `documents below a document belong to its owner`() async throws {
         #expect(await mayCommit([try set("tasks/a/history/2", owner: nil)], alice))
         #expect(await mayCommit([try set("tasks/a/history/2/more/3", owner: "alice")], alice))
         #expect(await !mayCommit([try set("tasks/b/history/2", owner: nil)], alice))
-        // What a merge displaced of a document that is gone is its owner's, and nobody else's.
+        // A value that a merge replaced, below a document that no longer exists, belongs to its
+        // owner only.
         #expect(await mayCommit([try set("tasks/none/history/2", owner: "alice")], alice))
         #expect(await !mayCommit([try set("tasks/none/history/3", owner: nil)], alice))
         #expect(await !mayCommit([try set("tasks/none/history/4", owner: "bob")], alice))
-        // Or it would be found by Bob's query for his history.
+        // Otherwise Bob's query for his history would find it.
         #expect(await !mayCommit([try set("tasks/a/history/2", owner: "bob")], alice))
-        // Together with the document itself, in either order.
+        // Both are written together with the document itself, in either order.
         #expect(
             await mayCommit([try set("tasks/c/history/1", owner: "alice"), try set("tasks/c", owner: "alice")], alice))
     }
 
-    @Test func `users read what is theirs`() async throws {
+    @Test func `users read their own documents`() async throws {
         for (path, expected) in [
             ("tasks/a", true), ("tasks/b", false), ("tasks/open", false), ("tasks/a/history/1", true),
             ("tasks/b/history/1", false), ("tasks/b/history/none", false), ("tasks/none", true),
@@ -142,7 +143,7 @@ struct DocumentAccessTests {
         }
     }
 
-    @Test func `a precondition in another user's namespace tells nothing`() async throws {
+    @Test func `a precondition in another user's namespace reveals nothing`() async throws {
         _ = try await store.commit([try set("lists/bob.known", owner: "bob")])
         for path in ["lists/bob.known", "lists/bob.unknown", "devices/bob.unknown"] {
             let name = try name(path)

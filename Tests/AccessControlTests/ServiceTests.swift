@@ -87,7 +87,7 @@ struct ServiceTests {
         }
     }
 
-    @Test func `users reach what is theirs, and a token that is not good reaches nothing`() async throws {
+    @Test func `users reach their own documents, and an invalid token reaches none`() async throws {
         try await withService { service in
             let alice = try await service.newAccount()
             let bob = try await service.newAccount()
@@ -114,7 +114,7 @@ struct ServiceTests {
         }
     }
 
-    @Test func `a stream ends with the sessions of its account, and others go on`() async throws {
+    @Test func `a stream ends with the sessions of its account, and others continue`() async throws {
         try await withService { service in
             let alice = try await service.newAccount()
             let bob = try await service.newAccount()

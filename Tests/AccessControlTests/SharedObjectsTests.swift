@@ -7,7 +7,7 @@ import Testing
 
 @testable import AccessControl
 
-/// Objects of others: `they` share the list `l` with `me` and `you`.
+/// Access to objects of others: `they` share the list `l` with `me` and `you`.
 struct SharedObjectsTests {
     private let store = MemoryDocumentStore(DatabaseName(project: "p"))
     private let access: DocumentAccess
@@ -63,7 +63,7 @@ struct SharedObjectsTests {
             ])
     }
 
-    /// As `FirestoreService` does it.
+    /// Commits writes in the way of `FirestoreService`.
     private func commit(_ writes: [Write], _ caller: Caller) async throws {
         let (access, store) = (access, store)
         let review = try await access.review(writes, in: store, by: caller)
@@ -98,13 +98,14 @@ struct SharedObjectsTests {
         }
     }
 
-    @Test func `what the list references no more is closed at once`() async throws {
+    @Test func `an object that the list no longer references is closed at once`() async throws {
         #expect(try await reads("chunks", chunks[0]))
         #expect(try await reads("chunks", single))
         try await commit([try task("t", "l", [])], .user(id: "they", expires: nil))
         #expect(try await !reads("chunks", chunks[0]))
         #expect(try await !reads("chunks", single))
-        // In the history below a task of the list it is open, as long as the task is there.
+        // A reference in the history below a task of the list grants access as long as the task
+        // exists.
         let value = Value.map(["manifest": .string(Self.key("they", "manifests", manifest.id))])
         let history = try set("tasks/t/history/h", ["userId": "they", "listId": "l", "value": value])
         try await commit([history], .user(id: "they", expires: nil))
@@ -114,7 +115,7 @@ struct SharedObjectsTests {
         #expect(try await !reads("chunks", chunks[0]))
     }
 
-    @Test func `what was collected while a commit was being stored is collected again after it`() async throws {
+    @Test func `references collected while a commit was being stored are collected again after it`() async throws {
         let new = ContentHash(of: [8])
         let writes = [try task("t", "l", [Self.key("they", "chunks", new)])]
         let review = try await access.review(writes, in: store, by: .administrator)
@@ -131,7 +132,7 @@ struct SharedObjectsTests {
         #expect(try await reads("chunks", new))
     }
 
-    @Test func `who is in the list no more reads nothing of it`() async throws {
+    @Test func `a former member of the list can read none of its objects`() async throws {
         #expect(try await reads("chunks", single))
         #expect(try await reads("chunks", single, of: "you"))
         try await commit(
@@ -141,9 +142,9 @@ struct SharedObjectsTests {
         #expect(try await reads("chunks", single, by: "you"))
     }
 
-    @Test func `an attachment of a member stays readable to the owner of its task, and to nobody else`() async throws {
+    @Test func `an attachment of a member stays readable for the owner of its task only`() async throws {
         #expect(try await reads("chunks", single, of: "you", by: "they"))
-        // The task leaves the list, and then the member does.
+        // First the task leaves the list, then the member does.
         try await commit(
             [try task("t", "private", [Self.key("you", "chunks", single)])], .user(id: "they", expires: nil))
         try await commit([try set("lists/l", ["userId": "they"])], .user(id: "they", expires: nil))
@@ -154,7 +155,7 @@ struct SharedObjectsTests {
     }
 
     @Test func `a reference that is not below a task opens nothing`() async throws {
-        // Its writer guesses a hash; no rule looks at references there.
+        // The writer guesses a hash. The rules do not check references in such documents.
         let guess = Value.map(["manifest": .string(Self.key("they", "chunks", ContentHash(of: [7])))])
         for root in ["other/x", "lists/me.x"] {
             try await commit(
@@ -164,7 +165,7 @@ struct SharedObjectsTests {
                 ], .user(id: "me", expires: nil))
         }
         #expect(try await !reads("chunks", ContentHash(of: [7]), by: "me"))
-        // Nor in the list of an owner whom the other has joined.
+        // The same holds in a list of an owner that the other user has joined.
         try await commit([try set("lists/m", ["userId": "me", "sharedWith": .array(["they"])])], .administrator)
         try await commit(
             [
@@ -174,7 +175,7 @@ struct SharedObjectsTests {
         #expect(try await !reads("chunks", ContentHash(of: [7]), by: "me"))
     }
 
-    @Test func `another task that references the same is found`() async throws {
+    @Test func `another task that references the same object is found`() async throws {
         #expect(try await reads("chunks", single))
         let key = Self.key("they", "chunks", single)
         try await commit([try task("u", "l", [key])], .user(id: "they", expires: nil))
@@ -183,7 +184,8 @@ struct SharedObjectsTests {
         #expect(try await !reads("manifests", manifest.id))
     }
 
-    @Test func `a change is collected at most once, however many ask for what is not there`() async throws {
+    @Test func `a change is collected at most once, whatever the number of requests for missing objects`() async throws
+    {
         #expect(try await !reads("chunks", ContentHash(of: [8])))
         let before = manifestReads.value
         for number in 0..<100 { #expect(try await !reads("chunks", ContentHash(of: [8, UInt8(number)]))) }
@@ -209,7 +211,7 @@ struct SharedObjectsTests {
             await !mayCommit(
                 [Write(.update(try name("tasks/mine"), fields: [:]), mask: [], transforms: [append])], "me"))
         #expect(try await !reads("chunks", ContentHash(of: [7])))
-        // What is there already stays, in the task and in its history, whoever writes.
+        // Existing references stay in the task and in its history, whichever user writes.
         try await commit([try task("t", "l", [guessed])], .administrator)
         #expect(await mayCommit([try task("t", "l", [guessed])], "me"))
         #expect(

@@ -10,7 +10,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1)))
 struct AccountSessionTests {
-    /// A monotonic clock that the test moves.
+    /// A monotonic clock that the test advances.
     private final class Clock: Sendable {
         private let instant = Mutex(ContinuousClock.now)
         var now: ContinuousClock.Instant { instant.withLock { $0 } }
@@ -54,7 +54,7 @@ struct AccountSessionTests {
         }
     }
 
-    @Test func `a session outlives the process in a file that only its owner reads`() async throws {
+    @Test func `a session survives the process in a file that only its owner can read`() async throws {
         try await withIdentity { test in
             let clock = Clock()
             let first = try session(test, clock)
@@ -115,7 +115,7 @@ struct AccountSessionTests {
         }
     }
 
-    @Test func `a token that the server does not take any more is replaced, and the call made again`() async throws {
+    @Test func `a token that the server refuses is replaced, and the call is repeated`() async throws {
         try await withIdentity { test in
             // Only the server's clock moves.
             let session = try session(test, Clock())
@@ -132,7 +132,7 @@ struct AccountSessionTests {
         }
     }
 
-    @Test func `while the server is away the last token serves to its end`() async throws {
+    @Test func `while the server is unreachable the last token is used until it expires`() async throws {
         try await withTemporaryDirectory { directory in
             let clock = Clock()
             let session = try AccountSession(

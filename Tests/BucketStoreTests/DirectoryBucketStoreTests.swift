@@ -21,7 +21,7 @@ struct DirectoryBucketStoreTests {
         }
     }
 
-    @Test func `a file that no record owns is gone after a crash, and only that`() async throws {
+    @Test func `a file without a record is removed after a crash, and no other`() async throws {
         let directory = try TemporaryDirectory()
         do {
             let store = try DirectoryBucketStore(directory: directory.path)
@@ -50,7 +50,7 @@ struct DirectoryBucketStoreTests {
         #expect(try files(directory.path) == 1)
     }
 
-    @Test func `an upload that is let go leaves no file`() throws {
+    @Test func `an upload that is abandoned leaves no file`() throws {
         let directory = try TemporaryDirectory()
         let store = try DirectoryBucketStore(directory: directory.path)
         do {

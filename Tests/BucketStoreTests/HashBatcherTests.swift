@@ -14,7 +14,7 @@ struct HashBatcherTests {
             for number in 0..<200 {
                 group.addTask {
                     let bytes = (0..<number * 37 % 1000 * 5).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ number) }
-                    // Any of them, and none.
+                    // Every combination of digests, including none.
                     let wanted = ObjectDigests.Wanted(rawValue: number % 64)
                     let digests = await hashing.digests(of: bytes, wanted, on: threads)
                     var hasher = ObjectHasher(wanted)

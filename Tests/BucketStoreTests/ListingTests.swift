@@ -80,7 +80,7 @@ struct ListingTests {
 }
 
 extension ObjectListing.Entry {
-    /// Groups are told from keys by an asterisk.
+    /// The name of the entry, with an asterisk for a common prefix.
     fileprivate var name: String {
         switch self {
         case .object(let record): record.key

@@ -4,7 +4,7 @@ import Testing
 @testable import BucketStore
 
 struct ObjectPlaceTests {
-    @Test func `what a store has named is a place`() throws {
+    @Test func `a name that a store created is a place`() throws {
         let name = "0f/\(SystemRandom.hex(16))"
         #expect(ObjectPlace(name) == .file(name))
         let span = SegmentPlace(number: 12, offset: 8192, size: 70_000)
@@ -21,7 +21,7 @@ struct ObjectPlaceTests {
         "AB/0123456789abcdef0123456789abcdef",
         "ab/0123456789abcdef0123456789abcde/", "ab/0123456789abcdef0123456789abcde\u{0}",
     ])
-    func `anything else is none`(text: String) { #expect(ObjectPlace(text) == nil) }
+    func `any other text is not a place`(text: String) { #expect(ObjectPlace(text) == nil) }
 }
 
 extension SegmentPlace {

@@ -4,12 +4,13 @@ import Testing
 
 @testable import BucketStore
 
-/// A store as earlier versions left it, which kept small objects in files of their own, and in a journal until those were durable.
-/// What a power cut takes is played by writing into the files.
+/// Tests of stores of earlier versions, which kept small objects in files of their own, and in a
+/// journal until the files were durable. A power cut is simulated by writing into the files.
 struct ObjectReplayTests {
     private let epoch = [UInt8](repeating: 9, count: EntryFormat.epochSize)
 
-    /// Makes a store with these objects, each in a file of its own, and a journal with those of `keys`, in this order.
+    /// Creates a store with these objects, each in a file of its own, and a journal with the
+    /// objects of `keys`, in this order.
     private func makeStore(_ directory: String, _ objects: [String: [UInt8]], journal keys: [String]) async throws
         -> [String: String]
     {
@@ -63,14 +64,14 @@ struct ObjectReplayTests {
         #expect(!FileSystem.exists("\(directory.path)/journal-1"))
     }
 
-    @Test func `an entry that is torn is left out, and those behind it are not`() async throws {
+    @Test func `a torn entry is left out, and later ones are not`() async throws {
         let directory = try TemporaryDirectory()
         let keys = ["a", "b", "c"]
         let objects = Dictionary(
             uniqueKeysWithValues: keys.map { ($0, [UInt8](repeating: $0.utf8.first ?? 0, count: 9000)) })
         let files = try await makeStore(directory.path, objects, journal: keys)
         for file in files.values { try FileSystem.remove("\(directory.path)/files/\(file)") }
-        // Three blocks an entry: this is within the second.
+        // An entry takes three blocks; this position is inside the second one.
         let journal = try FileDescriptor(path: "\(directory.path)/journal-1", [.readWrite])
         try journal.write([0], at: 4096 * (1 + 3) + 5000)
         let store = try DirectoryBucketStore(directory: directory.path)
@@ -79,7 +80,7 @@ struct ObjectReplayTests {
         #expect(try await contents("c", in: store) == objects["c"])
     }
 
-    @Test func `an object that looks like an entry is none`() async throws {
+    @Test func `an object that looks like an entry is not taken for one`() async throws {
         let directory = try TemporaryDirectory()
         let padding = [UInt8](repeating: 0, count: 4096 - EntryFormat.headSize)
         let files = try await makeStore(directory.path, ["mine": Array("mine".utf8)], journal: ["mine"])
@@ -87,13 +88,13 @@ struct ObjectReplayTests {
         let path = "\(directory.path)/journal-1"
         let forged = padding + entry(victim, Array("forged".utf8), [UInt8](repeating: 0, count: 16))
         try FileSystem.replace(path, with: try FileSystem.read(path) + entry(victim, forged, epoch))
-        // The entry above is of this very file, and wins; within it is another.
+        // The entry above is for this file and is used; the other entry is inside its object.
         try FileSystem.remove("\(directory.path)/files/\(victim)")
         let store = try DirectoryBucketStore(directory: directory.path)
         #expect(try await contents("mine", in: store) == forged)
     }
 
-    @Test func `what is stored next lies in a segment, and what was there stays where it is`() async throws {
+    @Test func `new objects are stored in segments, and existing ones keep their places`() async throws {
         let directory = try TemporaryDirectory()
         let old = Array("old".utf8)
         let files = try await makeStore(directory.path, ["old": old], journal: ["old"])

@@ -6,7 +6,8 @@ import Testing
 
 @testable import BucketStore
 
-/// A killed server is played by letting go of the store; what a power cut takes, by writing into the segments.
+/// Tests of small objects. A killed server is simulated by releasing the store, and a power cut by
+/// writing into the segments.
 struct ObjectSegmentsTests: SegmentTests {
     let directory: TemporaryDirectory
 
@@ -21,14 +22,14 @@ struct ObjectSegmentsTests: SegmentTests {
             await store.close()
         }
         for _ in 0..<2 {
-            // In good order the first time, not the second.
+            // The store was closed cleanly before the first round, but not before the second.
             let store = try await open()
             for object in objects { #expect(try await contents("\(object.count)", in: store) == object) }
         }
         #expect(try segments == ["1"])
     }
 
-    @Test func `what is deleted or replaced gives its blocks back at once`() async throws {
+    @Test func `deleting or replacing an object frees its blocks at once`() async throws {
         let store = try await open()
         for key in ["a", "b", "c"] { try await put(noise(100_000), as: key, in: store) }
         let all = try bytes(ofSegment: 1)
@@ -43,7 +44,7 @@ struct ObjectSegmentsTests: SegmentTests {
     }
 
     @Test(.timeLimit(.minutes(1)))
-    func `whoever reads an object reads it to its end, and then its blocks are given back`() async throws {
+    func `an object that is being read can be read to its end before its blocks are freed`() async throws {
         let store = try await open()
         let object = noise(200_000)
         try await put(object, as: "a", in: store)
@@ -55,7 +56,7 @@ struct ObjectSegmentsTests: SegmentTests {
             try await delete("a", in: store)
             #expect(throws: SystemError.self) { _ = try store.open(record) }
             #expect(try one.read(1 << 20, at: 0) == object)
-            // The span that is sent keeps the place, too.
+            // The range that is being sent also keeps the place.
             let span = other.release(100..<200_000)
             #expect(try bytes(ofSegment: 1) == before)
             var sent = [UInt8](repeating: 0, count: span.length)
@@ -85,15 +86,15 @@ struct ObjectSegmentsTests: SegmentTests {
         #expect(FileSystem.exists("\(directory.path)/closed"))
     }
 
-    /// Holds one of many open objects.
+    /// A reference to one of many open objects.
     private final class OpenReader {
         private let object: StoredObject
 
         init(_ object: consuming StoredObject) { self.object = object }
     }
 
-    @Test func `a full segment is followed by another, and goes with its last object`() async throws {
-        // Two objects of four blocks each, behind the header.
+    @Test func `a full segment is followed by another one, and removed with its last object`() async throws {
+        // Two objects of four blocks each, after the header.
         let store = try await open(segmentSize: 4096 * 9)
         for key in 1...6 { try await put(noise(16_000, UInt64(key)), as: "\(key)", in: store) }
         var places: [Int] = []
@@ -107,12 +108,12 @@ struct ObjectSegmentsTests: SegmentTests {
         #expect(try segments.contains("\(places[2])"))
         try await delete("4", in: store)
         #expect(try !segments.contains("\(places[2])"))
-        // The last one is still written.
+        // The last segment is still written.
         for key in [5, 6] { try await delete("\(key)", in: store) }
         #expect(try segments.contains("\(places[4])"))
         await store.close()
         #expect(try segments == ["\(places[0])"])
-        // What the close has noted is enough for the next start.
+        // The state recorded by the close is enough for the next start.
         let again = try await open(segmentSize: 4096 * 9)
         for key in [1, 2] { #expect(try await contents("\(key)", in: again) == noise(16_000, UInt64(key))) }
         let next = try await put([7], as: "7", in: again)
@@ -121,7 +122,7 @@ struct ObjectSegmentsTests: SegmentTests {
         #expect(try segments.filter { $0 != "\(next.number)" && $0 != "\(next.number + 1)" }.isEmpty)
     }
 
-    @Test func `many at the same time, over several segments`() async throws {
+    @Test func `many concurrent objects fill several segments`() async throws {
         let store = try await open(segmentSize: 1 << 20)
         try await withThrowingTaskGroup { group in
             for key in 0..<100 {
@@ -135,12 +136,13 @@ struct ObjectSegmentsTests: SegmentTests {
         #expect(try segments.isEmpty)
     }
 
-    @Test func `after a crash what no record refers to is given back, and the rest is there`() async throws {
+    @Test func `after a crash space without a record is freed, and all other objects are intact`() async throws {
         let size: Int64 = 4096 * 9
         do {
             let store = try await open(segmentSize: size)
             try await put(noise(16_000), as: "kept", in: store)
-            // The process ends between the sync and the commit: beside an object that has a record, and in a segment of its own.
+            // The process ends between the sync and the commit, once next to an object with a
+            // record, and once in a segment of its own.
             for _ in 0..<3 {
                 _ = try await store.keep(noise(16_000, 2)[...], SHA256.hash(noise(16_000, 2)))
             }
@@ -156,7 +158,7 @@ struct ObjectSegmentsTests: SegmentTests {
         #expect(try await put([1], as: "next", in: store).number > 1)
     }
 
-    /// As `ObjectCollection` does in a process of its own.
+    /// Releases a place like `ObjectCollection` in another process.
     private func release(_ key: String, in store: DirectoryBucketStore) async throws {
         _ = try await store.index.write { database in
             try database.execute("INSERT INTO released SELECT file FROM object WHERE key = ?", [.text(key)])
@@ -165,7 +167,7 @@ struct ObjectSegmentsTests: SegmentTests {
         }
     }
 
-    @Test func `what another process has removed is given back once`() async throws {
+    @Test func `an object that another process has removed is freed once`() async throws {
         let size: Int64 = 4096 * 9
         do {
             let store = try await open(segmentSize: size)
@@ -177,7 +179,7 @@ struct ObjectSegmentsTests: SegmentTests {
             try await put(noise(16_000), as: "d", in: store)
             try await release("c", in: store)
         }
-        // After a crash it is like all that no record refers to.
+        // After a crash the place is like any other without a record.
         let store = try await open(segmentSize: size)
         try await store.discardReleased()
         for key in ["b", "d"] { #expect(try await contents(key, in: store) == noise(16_000)) }
@@ -187,7 +189,7 @@ struct ObjectSegmentsTests: SegmentTests {
     }
 
     @Test(arguments: ["\(Int.max)", "\(Int.max - 1)", "1000000000000000", "-1"])
-    func `a number that no segment can have is no segment's`(number: String) async throws {
+    func `a number that no segment can have is refused`(number: String) async throws {
         var store: DirectoryBucketStore? = try await open()
         if let store { try await put([1], as: "a", in: store) }
         store = nil
@@ -202,7 +204,7 @@ struct ObjectSegmentsTests: SegmentTests {
         #expect(try await contents("a", in: last) == [1])
     }
 
-    @Test(arguments: [true, false]) func `where the index is lost nothing is given back`(wasClosed: Bool) async throws {
+    @Test(arguments: [true, false]) func `if the index is lost, nothing is freed`(wasClosed: Bool) async throws {
         var store: DirectoryBucketStore? = try await open()
         if let store { try await put(noise(5000), as: "a", in: store) }
         if wasClosed { await store?.close() }
@@ -216,7 +218,7 @@ struct ObjectSegmentsTests: SegmentTests {
         #expect(try segments.contains("1"))
     }
 
-    @Test func `what a disk has lost is told from what is there`() async throws {
+    @Test func `lost objects are distinguished from existing ones`() async throws {
         let store = try await open()
         let places = [
             try await put(noise(9000), as: "first", in: store), try await put(noise(9000), as: "head", in: store),
@@ -231,7 +233,7 @@ struct ObjectSegmentsTests: SegmentTests {
         #expect(try store.open(cut).size == 5000)
         #expect(!store.holds(cut))
         #expect(try await contents("first", in: store) == noise(9000))
-        // Put again, they are whole again, and nobody else's place is touched.
+        // After another put the objects are complete, and no other object's place has changed.
         for key in ["head", "cut"] {
             try await put(noise(100, 3), as: key, in: store)
             #expect(try await contents(key, in: store) == noise(100, 3))
@@ -239,7 +241,7 @@ struct ObjectSegmentsTests: SegmentTests {
         #expect(try await contents("first", in: store) == noise(9000))
     }
 
-    @Test func `a head is told from all others and from nothing`() {
+    @Test func `a head is distinguished from other heads and from empty blocks`() {
         let bytes = EntryFormat.head([UInt8](repeating: 3, count: 16), "s/1/4096/50", size: 50, SHA256.hash([]))
         #expect(EntryFormat.isHead(bytes, named: "s/1/4096/50"))
         for name in ["s/1/4096/5", "s/1/4096/500", "s/2/4096/50", ""] {
@@ -254,7 +256,7 @@ struct ObjectSegmentsTests: SegmentTests {
         #expect(!EntryFormat.isHead(bytes, named: long + long))
     }
 
-    @Test func `a record that names another's place gets nothing`() async throws {
+    @Test func `a record with the place of another object gets no bytes`() async throws {
         let store = try await open()
         let place = try await put(noise(9000), as: "a", in: store)
         for file in ["s/1/\(place.offset)/8999", "s/1/\(place.offset + 4096)/10", "s/2/4096/10", "../index.db"] {
@@ -262,7 +264,7 @@ struct ObjectSegmentsTests: SegmentTests {
         }
     }
 
-    @Test func `a server that was closed leaves a note for the next start`() async throws {
+    @Test func `a closed server records its state for the next start`() async throws {
         let store = try await open()
         _ = try await put([1, 2, 3], as: "a", in: store)
         await store.close()

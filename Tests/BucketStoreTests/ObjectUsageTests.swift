@@ -21,7 +21,7 @@ struct ObjectUsageTests {
         try database.execute(sql, [.text(key)])
     }
 
-    @Test func `bytes are counted by the first part of keys, whatever becomes of an object`() throws {
+    @Test func `bytes are counted by the first part of keys through all changes of an object`() throws {
         let database = try database()
         _ = try database.put(record("anna/a", 10), in: "ferry")
         _ = try database.put(record("anna/b/c", 5), in: "ferry")
@@ -56,7 +56,7 @@ struct ObjectUsageTests {
         #expect(try database.first("SELECT count(*) FROM part") { $0.int(0) } == 0)
     }
 
-    @Test func `an index of before is counted when it is opened`() throws {
+    @Test func `an index of an earlier version is counted when it is opened`() throws {
         let directory = try TemporaryDirectory()
         let database = try SQLiteDatabase(path: "\(directory.path)/index.db")
         try database.migrate("buckets", Array(BucketIndex.migrations.dropLast(2)))

@@ -3,7 +3,7 @@ import Testing
 @testable import BucketStore
 
 struct RecentUsesTests {
-    @Test func `what was used longest ago gives way, and only as much as is needed`() {
+    @Test func `the least recently used files are dropped first, and only as many as needed`() {
         var recent = RecentUses(limit: 10)
         #expect(recent.add("a", 4) == [])
         #expect(recent.add("b", 4) == [])
@@ -14,7 +14,7 @@ struct RecentUsesTests {
         #expect(recent.add("f", 10) == [])
     }
 
-    @Test func `one file that is used again and again pushes nothing out`() {
+    @Test func `a file that is used repeatedly displaces no other file`() {
         var recent = RecentUses(limit: 10)
         #expect(recent.add("a", 5) == [])
         for _ in 0..<10_000 { #expect(recent.add("b", 5) == []) }
@@ -22,7 +22,7 @@ struct RecentUsesTests {
         #expect(recent.add("c", 5) == ["b"])
     }
 
-    @Test func `what is taken out makes room, and gives way no more`() {
+    @Test func `a removed file frees its space, and is not dropped again`() {
         var recent = RecentUses(limit: 10)
         #expect(recent.add("a", 5) == [])
         #expect(recent.add("b", 5) == [])

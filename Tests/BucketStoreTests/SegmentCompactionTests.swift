@@ -5,13 +5,14 @@ import Testing
 
 @testable import BucketStore
 
-/// On a file system that gives no parts of files back. A killed server is played by letting go of the store.
+/// Tests of a file system that cannot free parts of files. A killed server is simulated by
+/// releasing the store.
 struct SegmentCompactionTests: SegmentTests {
     let directory: TemporaryDirectory
 
     init() throws { directory = try TemporaryDirectory() }
 
-    /// Four objects of four blocks each go into a segment, behind its header.
+    /// Opens a store with room for four objects of four blocks each in a segment, after its header.
     private func open(punchesSegments: Bool = false) async throws -> DirectoryBucketStore {
         try await open(segmentSize: 4096 * 17, punchesSegments: punchesSegments)
     }
@@ -20,8 +21,8 @@ struct SegmentCompactionTests: SegmentTests {
         [UInt8](repeating: UInt8(number), count: size)
     }
 
-    /// Puts objects named by their numbers, the first of which lie four by four in segments: the first of these is 1, others have
-    /// later numbers, by which thread came first.
+    /// Puts objects named by their numbers, four in each segment. The first segment has number 1;
+    /// the others have later numbers, depending on which thread came first.
     private func put(_ numbers: ClosedRange<Int>, in store: DirectoryBucketStore) async throws {
         for number in numbers {
             let place = try await put(object(number), as: "\(number)", in: store)
@@ -39,7 +40,8 @@ struct SegmentCompactionTests: SegmentTests {
         for number in numbers { #expect(try await contents("\(number)", in: store) == object(number), "\(number)") }
     }
 
-    /// Closes the store and compares what it has noted with what the records say: a place that was given back twice or never tells.
+    /// Closes the store and compares its recorded sums with the records. They differ if a place was
+    /// freed twice or never.
     private func closeAndExpectSoundSums(_ store: DirectoryBucketStore) async throws {
         await store.close()
         let database = try SQLiteDatabase(path: DirectoryBucketStore.indexPath(directory.path))
@@ -51,10 +53,10 @@ struct SegmentCompactionTests: SegmentTests {
         #expect(SegmentState(try FileSystem.read("\(directory.path)/closed"))?.live == live)
     }
 
-    @Test func `what is left in mostly empty segments is moved, and they go`() async throws {
+    @Test func `the objects of mostly empty segments are moved, and the segments removed`() async throws {
         let store = try await open()
         try await put(1...13, in: store)
-        // One left, half left, three left; the last segment is still written.
+        // Segments with one, two and three objects left; the last segment is still written.
         let (second, third) = (try await place("5", in: store).number, try await place("9", in: store).number)
         try await delete([1, 3, 4, 5, 6, 9], in: store)
         let kept = try await place("10", in: store)
@@ -63,7 +65,7 @@ struct SegmentCompactionTests: SegmentTests {
         try await expect(left, in: store)
         #expect(try await place("10", in: store) == kept)
         #expect(try !segments.contains("1") && !segments.contains("\(second)") && segments.contains("\(third)"))
-        // There is nothing more to win.
+        // There is no more space to reclaim.
         let compaction = SegmentCompaction(store: store)
         let before = try await compaction.records(in: Array(1...9)).map(\.place)
         #expect(try await store.reclaimSpace() == [])
@@ -76,7 +78,7 @@ struct SegmentCompactionTests: SegmentTests {
         #expect(try segments.isEmpty)
     }
 
-    @Test func `where parts of files are given back nothing is moved`() async throws {
+    @Test func `nothing is moved if parts of files can be freed`() async throws {
         let store = try await open(punchesSegments: true)
         try await put(1...5, in: store)
         try await delete([1, 3, 4], in: store)
@@ -86,7 +88,7 @@ struct SegmentCompactionTests: SegmentTests {
         #expect(try bytes(ofSegment: 1) < 8 * 4096)
     }
 
-    @Test func `many more than fit into memory or into a segment`() async throws {
+    @Test func `many more objects than fit into memory or a segment are moved`() async throws {
         let store = try await open(segmentSize: 4 << 20, punchesSegments: false)
         for number in 1...120 { try await put(object(number, size: 200_000), as: "\(number)", in: store) }
         try await delete((1...120).filter { $0 % 3 != 0 }, in: store)
@@ -100,7 +102,7 @@ struct SegmentCompactionTests: SegmentTests {
         try await closeAndExpectSoundSums(store)
     }
 
-    @Test func `an object that is replaced or removed meanwhile is not touched`() async throws {
+    @Test func `an object that is replaced or removed meanwhile is left unchanged`() async throws {
         let store = try await open()
         try await put(1...5, in: store)
         try await delete([1], in: store)
@@ -118,7 +120,7 @@ struct SegmentCompactionTests: SegmentTests {
         try await closeAndExpectSoundSums(store)
     }
 
-    @Test func `an object that goes before it is read, also with its segment, is no damage`() async throws {
+    @Test func `an object that is removed before it is read, even with its segment, is not damage`() async throws {
         let store = try await open()
         try await put(1...9, in: store)
         let compaction = SegmentCompaction(store: store)
@@ -135,7 +137,7 @@ struct SegmentCompactionTests: SegmentTests {
         try await closeAndExpectSoundSums(store)
     }
 
-    @Test func `copies that no record refers to are given back`() async throws {
+    @Test func `copies without a record are freed`() async throws {
         let store = try await open()
         try await put(1...5, in: store)
         let compaction = SegmentCompaction(store: store)
@@ -149,7 +151,8 @@ struct SegmentCompactionTests: SegmentTests {
     }
 
     @Test(.timeLimit(.minutes(1)))
-    func `whoever reads an object that is moved reads it to its end, and then its segment goes`() async throws {
+    func `an object that is moved while it is read can be read to its end before its segment is removed`() async throws
+    {
         let store = try await open()
         try await put(1...5, in: store)
         try await delete([1, 3, 4], in: store)
@@ -168,7 +171,7 @@ struct SegmentCompactionTests: SegmentTests {
     }
 
     @Test(arguments: [false, true])
-    func `a compaction that is killed loses nothing, and the next start finds what it left`(isCommitted: Bool)
+    func `a killed compaction loses nothing, and the next start frees its copies`(isCommitted: Bool)
         async throws
     {
         do {
@@ -179,7 +182,7 @@ struct SegmentCompactionTests: SegmentTests {
             let copies = try await compaction.copy(try await compaction.records(in: [1])[...]).copies
             #expect(copies.count == 2)
             if isCommitted {
-                // The end comes before the old places are given back.
+                // The process ends before the old places are freed.
                 _ = try await store.index.write { database in
                     try copies.filter { try !database.move($0.record, to: $0.file) }.map(\.file)
                 }
@@ -197,7 +200,7 @@ struct SegmentCompactionTests: SegmentTests {
     }
 
     @Test(arguments: [0, EntryFormat.headSize, EntryFormat.headSize + 15_999])
-    func `a damaged object stays where it is and is told of`(position: Int) async throws {
+    func `a damaged object keeps its place and is reported`(position: Int) async throws {
         let store = try await open()
         try await put(1...5, in: store)
         try await delete([1, 4], in: store)
@@ -211,7 +214,7 @@ struct SegmentCompactionTests: SegmentTests {
             try await expect([3, 5], in: store)
             #expect(try await self.place("3", in: store).number > 1)
         }
-        // Put again it is whole again, and the segment goes.
+        // After another put the object is complete, and the segment is removed.
         try await put(2...2, in: store)
         #expect(try !segments.contains("1"))
         try await expect([2, 3, 5], in: store)
@@ -245,9 +248,9 @@ struct SegmentCompactionTests: SegmentTests {
         let compaction = SegmentCompaction(store: store)
         let copies = try await compaction.copy(try await compaction.records(in: [1])[...]).copies
         #expect(copies.count == 2)
-        // Either part may be the first of the segment.
+        // Either part may be the first in the segment.
         let copy = try #require(copies.first { $0.record.place.description == files[1] })
-        // One is put again meanwhile.
+        // One part is uploaded again meanwhile.
         let other = try await store.keep(object(6)[...], SHA256.hash(object(6)))
         await store.discard(
             try await store.index.write { database in
@@ -258,7 +261,8 @@ struct SegmentCompactionTests: SegmentTests {
         let moved = try await parts()
         #expect(moved[0] == other && moved[1] == copy.file)
         #expect(try store.open(moved[1], size: 16_000).read(1 << 20, at: 0) == object(4))
-        // Whoever looked it up before finds it, too; not another one of its number.
+        // A reader that looked the part up before still finds it, but not another part with the
+        // same number.
         let part = UploadedPart(number: 1, file: files[1], size: 16_000, etag: "tag", modified: 0)
         #expect(throws: SystemError.self) { _ = try store.open(part.file, size: part.size) }
         #expect(try store.open(part, of: "u").read(1 << 20, at: 0) == object(4))
@@ -269,7 +273,7 @@ struct SegmentCompactionTests: SegmentTests {
     }
 
     @Test(.timeLimit(.minutes(1)), arguments: 0..<5)
-    func `whatever clients do meanwhile`(seed: Int) async throws {
+    func `compaction is safe with concurrent changes of clients`(seed: Int) async throws {
         let store = try await open()
         try await put(1...80, in: store)
         try await delete((1...80).filter { $0 % 4 != 1 }, in: store)
@@ -290,7 +294,7 @@ struct SegmentCompactionTests: SegmentTests {
                         guard let key = keys.randomElement(using: &random) else { return }
                         if let present = versions[key] ?? nil {
                             let expected = object(present)
-                            // As a server does: a record that is out of date is looked up again.
+                            // Like a server, look up an outdated record again.
                             while true {
                                 let record = try await record("\(key)", in: store)
                                 guard let reader = try? store.open(record) else { continue }

@@ -8,7 +8,7 @@ struct SegmentLedgerTests {
             number: number, offset: block * EntryFormat.block, size: (blocks - 1) * EntryFormat.block)
     }
 
-    @Test func `who reads keeps a place, and nobody begins to once it is let go`() {
+    @Test func `a reader keeps a place, and no reader can start once it is released`() {
         var ledger = SegmentLedger()
         ledger.begin(1)
         let place = place(1, 1)
@@ -29,11 +29,11 @@ struct SegmentLedgerTests {
         ledger.hasFreed(place)
         #expect(ledger.isSettled)
         #expect(ledger.live == [1: 0])
-        // It is empty, and still written.
+        // The segment is empty, and still written.
         #expect(ledger.seal(1) == [.remove(1)])
     }
 
-    @Test func `the last place of a sealed segment takes the segment with it`() {
+    @Test func `the last place of a sealed segment removes the segment`() {
         var ledger = SegmentLedger()
         ledger.begin(7)
         let places = [place(7, 1), place(7, 3, blocks: 5)]
@@ -41,7 +41,7 @@ struct SegmentLedgerTests {
         #expect(ledger.live == [7: 7 * EntryFormat.block])
         #expect(ledger.seal(7) == [])
         #expect(ledger.release(places[0]) == [.free(places[0], isLast: false)])
-        // Twice is once.
+        // A second release has no effect.
         #expect(ledger.release(places[0]) == [])
         #expect(ledger.release(places[1]) == [.free(places[1], isLast: true)])
         #expect(ledger.live == [:])
@@ -49,14 +49,14 @@ struct SegmentLedgerTests {
 
     @Test func `sealed segments of which at most half is in use are worth emptying, the emptiest first`() {
         let block = EntryFormat.block
-        // What is full but for its header is full, also where it is small.
+        // A segment that is full except for its header counts as full, even if it is small.
         let sizes: [Int: Int64] = [1: 2, 2: 9, 3: 9, 4: 9, 5: 101, 6: 1, 7: 9].mapValues { $0 * block }
         var ledger = SegmentLedger(live: [1: 1, 2: 4, 3: 5, 4: 1, 5: 50, 8: 1].mapValues { $0 * block })
         #expect(ledger.sparse(sizes) == [[4, 2, 5]])
         #expect(ledger.sparse(sizes, portion: 5 * block) == [[4, 2], [5]])
         #expect(ledger.sparse(sizes, portion: 4 * block) == [[4], [2], [5]])
         #expect(ledger.sparse([:]) == [])
-        // Not while it is written.
+        // A segment that is still written is not sparse.
         ledger.begin(7)
         let places = (0..<4).map { place(7, 1 + 2 * $0) }
         for place in places { ledger.take(place) }
@@ -67,13 +67,14 @@ struct SegmentLedgerTests {
         #expect(ledger.sealed.sorted() == [1, 2, 3, 4, 5, 7, 8])
     }
 
-    @Test func `a sum that cannot be is no reason to empty a segment, nor to end`() {
+    @Test func `an impossible sum neither empties a segment nor traps`() {
         let ledger = SegmentLedger(live: [1: .max, 2: .max / 2])
         #expect(ledger.sparse([1: 1 << 20, 2: 0]) == [])
     }
 
-    /// Whatever the order of events: each place is given back once, when nobody reads it, and a segment goes with its last one.
-    @Test(arguments: 0..<100) func `any order of events`(seed: UInt64) {
+    /// Checks any order of events: each place is freed once, when it has no reader, and a segment
+    /// is removed with its last one.
+    @Test(arguments: 0..<100) func `events in any order free each place once`(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         var ledger = SegmentLedger()
         var (taken, readers, released, given):

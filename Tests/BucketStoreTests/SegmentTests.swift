@@ -6,7 +6,7 @@ import Testing
 
 @testable import BucketStore
 
-/// Tests of a store in a directory of their own, which look into its segments.
+/// A test of a store in a directory of its own that examines the store's segments.
 protocol SegmentTests {
     var directory: TemporaryDirectory { get }
 }
@@ -67,7 +67,7 @@ extension SegmentTests {
         get throws { try Directory(path: "\(directory.path)/segments").entries().map(\.name).sorted() }
     }
 
-    /// What the segment takes on the disk.
+    /// Returns the number of bytes that a segment takes on the disk.
     func bytes(ofSegment number: Int) throws -> Int {
         var status = stat()
         try #require(stat("\(directory.path)/segments/\(number)", &status) == 0)

@@ -4,7 +4,7 @@ import Testing
 @testable import BucketStore
 
 @Suite struct SharedSyncTests {
-    @Test func `whoever asks together with others has an answer, and the right one`() async throws {
+    @Test func `concurrent calls each get an answer, and the right one`() async throws {
         let scratch = try TemporaryDirectory()
         let path = "\(scratch.path)/files"
         let directory = FileDirectory(path: path)
@@ -14,7 +14,7 @@ import Testing
                 return await group.reduce(into: []) { $0.append($1) }
             }
         }
-        // It is not there: nobody's names can be on the disk.
+        // The directory does not exist, so no names in it can be on the disk.
         #expect(await answers() == [Bool](repeating: false, count: 64))
         try FileSystem.makeDirectories(path, mode: 0o700)
         #expect(await answers() == [Bool](repeating: true, count: 64))

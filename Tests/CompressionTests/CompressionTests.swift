@@ -141,7 +141,7 @@ import Testing
         }
     }
 
-    @Test func `an inflater goes on after a damaged stream`() throws {
+    @Test func `an inflater continues after a damaged stream`() throws {
         var inflater = try Inflater()
         let stream = try compressed(text)
         let room = UnsafeMutableRawBufferPointer.allocate(byteCount: text.count, alignment: 1)

@@ -1,5 +1,5 @@
-/* Makes every sync to the disk wait as long as the file that FERRY_STUCK_DISK names is there, and those of the contents of files
- * below a directory called `segments` fail as long as the one that FERRY_FAILING_DISK names is; preloaded into a program. */
+/* Delays every sync to the disk as long as the file in FERRY_STUCK_DISK exists, and fails the syncs of files below
+ * a directory called `segments` as long as the file named by FERRY_FAILING_DISK exists. Preloaded into a program. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>

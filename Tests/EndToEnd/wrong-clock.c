@@ -1,9 +1,9 @@
-/* Gives a program a clock that is as many seconds off as the file says that FERRY_CLOCK names: eight bytes, mapped, so that who
- * writes them sets the clock of a program that runs. Preloaded. The monotonic clock and the times of files stay as they are.
+/* Gives a program a clock that differs by the seconds in the file named by FERRY_CLOCK: eight bytes, mapped, so that
+ * writing them sets the clock of a running program. Preloaded. The monotonic clock and the times of files stay.
  *
- * Waits until a time of day are waits until that clock says so, also those that go to the kernel as futexes, as gRPC's do:
- * libfaketime leaves these alone, and gRPC spins behind it or comes late. A wait looks at the clock every now and then; so a
- * jump ends it or makes it longer, as settimeofday(2) does. */
+ * Waits until a time of day last until that clock shows it, including those that enter the kernel as futexes, as gRPC's
+ * do. libfaketime does not handle these, so gRPC spins or is late. A wait checks the clock from time to time, so
+ * a jump ends or extends it, as settimeofday(2) does. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -67,7 +67,7 @@ int gettimeofday(struct timeval *restrict time, void *restrict zone) {
     return 0;
 }
 
-/* The real time of a wrong one, or of the next look at the clock if that comes before. Answers whether the wait ends then. */
+/* Sets the real time of a wrong one, or that of the next check if it is earlier. Returns whether the wait ends then. */
 static int real_time(const struct timespec *wrong, struct timespec *real) {
     struct timespec look;
     real_clock(CLOCK_REALTIME, &look);
@@ -81,12 +81,12 @@ static int real_time(const struct timespec *wrong, struct timespec *real) {
     return 0;
 }
 
-/* A condition may wake for no reason, so a look at the clock is one: what it waits for is checked again. */
+/* A condition may wake spuriously, so a check of the clock may wake it: its caller checks the condition again. */
 static int looked(int result, int is_end) { return result == ETIMEDOUT && !is_end ? 0 : result; }
 
 int pthread_cond_timedwait(pthread_cond_t *condition, pthread_mutex_t *mutex, const struct timespec *time) {
     static __typeof__(&pthread_cond_timedwait) original;
-    /* x86-64 has an older one of that name, too. */
+    /* x86-64 also has an older symbol with this name. */
     if (!original) original = (__typeof__(original))dlvsym(RTLD_NEXT, "pthread_cond_timedwait", "GLIBC_2.3.2");
     if (!original) original = ORIGINAL(pthread_cond_timedwait);
     /* nptl/pthreadP.h: whether pthread_condattr_setclock chose the monotonic clock. */
@@ -132,12 +132,12 @@ long syscall(long number, ...) {
         value[3] = (long)&time;
     }
     long result = original(number, value[0], value[1], value[2], value[3], value[4], value[5]);
-    /* As a signal does. */
+    /* Like an interruption by a signal. */
     if (result < 0 && errno == ETIMEDOUT && !is_end) errno = EINTR;
     return result;
 }
 
-/* The timers of a time of day that were set before a jump keep their time. */
+/* Timers for a time of day that were set before a jump are not changed by it. */
 static volatile char is_wall_timer[4096];
 
 int timerfd_create(int clock, int flags) {
@@ -151,7 +151,7 @@ int timerfd_settime(int timer, int flags, const struct itimerspec *time, struct 
     int is_set = time->it_value.tv_sec != 0 || time->it_value.tv_nsec != 0;
     if (flags & TFD_TIMER_ABSTIME && is_set && timer >= 0 && timer < (int)sizeof is_wall_timer && is_wall_timer[timer]) {
         real.it_value.tv_sec -= seconds_off();
-        /* Zero would stop it. */
+        /* Zero would disarm the timer. */
         if (real.it_value.tv_sec < 0) real.it_value = (struct timespec){0, 1};
     }
     return ORIGINAL(timerfd_settime)(timer, flags, &real, old);

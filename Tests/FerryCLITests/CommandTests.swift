@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test func `changes of known fields are understood with both marks, and of others are text`() throws {
+    @Test func `known fields may be changed with both marks, and other fields are text`() throws {
         func changes(_ words: String...) throws -> TaskChange { try TaskWords(changes: words, due: due).change }
         #expect(try changes("title:a=b").title == "a=b" && changes("title=a:b").title == "a:b")
         #expect(
@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    @Test func `a path is taken from the working directory`() {
+    @Test func `a path is relative to the working directory`() {
         #expect(TaskArgument("plan.md").path(in: "/t/Work") == "/t/Work/plan.md")
         #expect(TaskArgument("../a/./b.md").path(in: "/t/Work") == "/t/a/b.md")
         #expect(
@@ -95,7 +95,7 @@ import Testing
         #expect(!TaskArgument("milk").mayBePath && TaskArgument("AC/DC").mayBePath && !TaskArgument("AC/DC").isPath)
     }
 
-    @Test func `where several things are named, some failures are status 8, and all failures the first one's`() {
+    @Test func `with several operands, some failures give status 8, and all failures that of the first`() {
         let failed = ErrorReport(ControlError(.notFound, "m"), program: "ferry")
         #expect(Outcome(results: [1]).status.code == 0)
         #expect(Outcome(results: [1], failures: [("x", failed)]).status.code == 8)

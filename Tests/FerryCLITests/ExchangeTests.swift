@@ -35,7 +35,7 @@ import Testing
             twice.change.due == "2026-01-01" && twice.change.title == "Two due:2026-02-02" && twice.changes.count == 1)
     }
 
-    @Test func `only line feeds end records, and a byte order mark is none of the text`() {
+    @Test func `only line feeds end records, and a byte order mark is not part of the text`() {
         func lines(_ text: String, _ all: Bool = false) -> [String] {
             SourceText.lines(SourceText.content(Array(text.utf8)), carriageReturnsEnd: all).map {
                 String(decoding: $0, as: UTF8.self)
@@ -50,7 +50,7 @@ import Testing
 
     private func record(_ line: String) throws -> ImportRecord { try TaskRecord.record(ArraySlice(line.utf8)) }
 
-    @Test func `a record keeps what it says, and tells what cannot be kept`() throws {
+    @Test func `a record keeps its data, and reports the data that cannot be kept`() throws {
         let line =
             #"{"task":{"id":"A","title":"T","priority":"high","due":"2026-12-01","tags":["a"],"list":"L","path":"L/X.md"},"#
             + ##""notes":"n","fields":{"color":"#f00","n":3,"list":["a",1]},"head":"---\n---\n"}"##

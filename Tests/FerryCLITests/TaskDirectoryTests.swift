@@ -17,7 +17,7 @@ import Testing
         try FileSystem.replace(path, with: Array(text.utf8))
     }
 
-    @Test func `tasks and their attachments are found, hidden files and strangers are not taken for tasks`() throws {
+    @Test func `tasks and their attachments are found, and hidden or other files are not taken for tasks`() throws {
         try withDirectory { path in
             for name in [
                 "B.md", "A.md", "Work/Deep/C.md", "A.files/x.pdf", "A.files/inner.md", "Alone.files/y.pdf",
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test func `what is copied appears whole and replaces nothing`() throws {
+    @Test func `a copy appears complete and replaces nothing`() throws {
         try withDirectory { path in
             try write("\(path)/from/A.md", "one\n")
             try write("\(path)/to/Work/B.md", "kept\n")

@@ -12,18 +12,18 @@ import Testing
         ("soft\u{AD}hyphen\u{9B}31m", "soft\\u{AD}hyphen\\u{9B}31m"), ("tag\u{E0041}", "tag\\u{E0041}"),
         ("filler\u{3164}\u{115F}", "filler\\u{3164}\\u{115F}"),
         ("👨‍👩‍👧 ❤️ 🏴󠁧󠁢󠁥󠁮󠁧󠁿 नमस्ते می‌خواهم क्‍ष", "👨‍👩‍👧 ❤️ 🏴󠁧󠁢󠁥󠁮󠁧󠁿 नमस्ते می‌خواهم क्‍ष"),
-    ]) func `what a terminal would act on or hide is shown as its escape`(text: String, shown: String) {
+    ]) func `characters that a terminal would interpret or hide are escaped`(text: String, shown: String) {
         #expect(Array(text.printable.unicodeScalars) == Array(shown.unicodeScalars), "\(text.printable)")
     }
 
     @Test(arguments: [0, 0.5, 59, 3599, 86_399, 1e9, 1e300, .infinity, -.infinity, -1, .nan])
-    func `any time can be told`(
+    func `any time can be formatted`(
         seconds: Double
     ) {
         #expect(!formatted(seconds: seconds).isEmpty)
     }
 
-    @Test(arguments: [0, 1, .max, .min, 1 << 62] as [Int64]) func `any size can be told`(bytes: Int64) {
+    @Test(arguments: [0, 1, .max, .min, 1 << 62] as [Int64]) func `any size can be formatted`(bytes: Int64) {
         #expect(!formatted(bytes: bytes).isEmpty)
     }
 

@@ -6,7 +6,7 @@ import Testing
 @testable import FerryCLI
 
 @Suite struct WaitingStateTests {
-    /// A status for each row of the manual's table, by what the row says.
+    /// A status for each row of the manual's table, by the row's text.
     private static let samples: [String: @Sendable (inout DaemonStatus) -> Void] = [
         "paused: ": { $0.state = .paused }, "offline: ": { $0.state = .offline },
         "starting: ": { $0.state = .starting },
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test func `every row of the manual's table is what status says and check answers`() throws {
+    @Test func `every row of the manual's table agrees with status and its check`() throws {
         #expect(Set(WaitingState.all.map(\.says)) == Set(Self.samples.keys))
         let page = FerryTool.command.manualPage(section: 1, version: "1", date: "d", extra: FerryTool.manualSections)
         let terminal = try context.terminal
@@ -48,7 +48,7 @@ import Testing
         #expect(DaemonStatus(version: "1", state: .running, tasksDirectory: "/t").exitStatus.code == 0)
     }
 
-    @Test func `only what is connected, or about to be, moves`() {
+    @Test func `only a connected or connecting daemon syncs`() {
         for (state, code) in [
             (DaemonStatus.State.paused, 5), (.offline, 5), (.stopping, 5), (.needsSignIn, 7), (.rootHeld, 6),
             (.serverHeld, 6),

@@ -35,7 +35,7 @@ struct ConfigurationTests {
         return path
     }
 
-    @Test func `each setting says where it comes from, and a draft can stand for the file`() throws {
+    @Test func `each setting has its source, and a draft can replace the file`() throws {
         guard case .run(_, let arguments) = try DaemonTool.command.parse(["--tasks", "/t"]) else { return }
         let reader = try ConfigurationReader(
             arguments, workingDirectory: "/srv",
@@ -54,7 +54,7 @@ struct ConfigurationTests {
         #expect(try !read().deviceName.isEmpty)
     }
 
-    @Test func `defaults lie in the user's home and runtime directory`() throws {
+    @Test func `defaults are in the user's home and runtime directory`() throws {
         let configuration = try read([], ["XDG_RUNTIME_DIR": "/run/user/1"])
         #expect(configuration.tasks == "/home/ada/Tasks")
         #expect(configuration.state == "/home/ada/.local/share/ferry")
@@ -62,7 +62,7 @@ struct ConfigurationTests {
         #expect(try read().socket == "/run/ferry/ferryd.sock")
     }
 
-    @Test func `a flag wins over a variable, and that over the file`() throws {
+    @Test func `a flag takes precedence over a variable, and a variable over the file`() throws {
         let directory = try TemporaryDirectory()
         let file = try write("tasks: ~/Filed\nstate: /filed/state\nlog-level: debug\n", in: directory)
         let environment = ["FERRY_CONFIG": file, "FERRY_TASKS": "/variable", "FERRY_STATE": "/variable/state/"]
@@ -103,7 +103,7 @@ struct ConfigurationTests {
         ("upload-limit: fast\n", "bytes per second"),
         ("- a\n", "key: value"), ("tasks: [a]\n", "one value"), ("tasks: /a\nstate: /a/b\n", "apart"),
     ])
-    func `a value that cannot be is refused with the reason`(text: String, reason: String) throws {
+    func `an invalid value is refused with the reason`(text: String, reason: String) throws {
         let directory = try TemporaryDirectory()
         let error = failure(["--config", try write(text, in: directory)])
         #expect(error?.code == .configuration)

@@ -7,7 +7,7 @@ import Testing
 @testable import TaskSync
 
 struct EventTests {
-    @Test func `a ring gives out what came after an event that was seen`() {
+    @Test func `a ring returns the events after a given one`() {
         var ring = EventRing(capacity: 8, firstID: 100)
         for number in 0..<5 { _ = ring.append(.task, .integer(Int64(number))) }
         #expect(ring.events(after: 100).map(\.id) == [101, 102, 103, 104, 105])
@@ -15,7 +15,7 @@ struct EventTests {
         #expect(ring.events(after: 105).isEmpty)
     }
 
-    @Test func `where events are lost a reader starts afresh`() {
+    @Test func `if events are lost, a reader starts again`() {
         var ring = EventRing(capacity: 8, firstID: 0)
         for number in 0..<20 { _ = ring.append(.task, .integer(Int64(number))) }
         #expect(ring.events(after: 1).isEmpty)
@@ -24,7 +24,7 @@ struct EventTests {
         #expect(ring.events(after: 4000).isEmpty)
     }
 
-    @Test func `a stream begins with the status and goes on with what was missed`() async throws {
+    @Test func `a stream starts with the status, followed by the missed events`() async throws {
         let hub = EventHub()
         let first = hub.events(after: nil, status: ["n": 0])
         hub.publish(.task, ["n": 1])
@@ -40,7 +40,7 @@ struct EventTests {
         #expect(try await again.next()?.data == ["n": 2])
     }
 
-    @Test func `numbers of a later daemon are larger`() async throws {
+    @Test func `ids of a later daemon are larger`() async throws {
         let earlier = EventHub()
         for _ in 0..<100 { earlier.publish(.task, .null) }
         var old = earlier.events(after: nil, status: .null).makeAsyncIterator()
@@ -51,7 +51,7 @@ struct EventTests {
         #expect(try #require(try await new.next()).id > last.id)
     }
 
-    @Test func `a transfer that failed, was begun again and failed again is news`() {
+    @Test func `a transfer that failed, was restarted and failed again is reported`() {
         var transfer = Transfer(id: "t1", task: "t", attachment: "a", name: "plan.pdf", isUpload: false, size: 1)
         transfer.phase = .failed("a chunk is damaged")
         let seen = SeenTransfer(transfer)
@@ -81,7 +81,8 @@ struct EventTests {
         for try await _ in hub.events(after: nil, status: .null) { Issue.record("an event after the end") }
     }
 
-    @Test(.timeLimit(.minutes(1))) func `a listener that is cancelled while events come holds nobody up`() async {
+    @Test(.timeLimit(.minutes(1))) func `a listener that is cancelled while events arrive does not block others`() async
+    {
         let hub = EventHub()
         let publishing = Task.detached {
             while !Task.isCancelled { hub.publish(.task, .null) }
@@ -97,7 +98,7 @@ struct EventTests {
         await publishing.value
     }
 
-    @Test func `a signal tells of a change that came before the wait`() async {
+    @Test func `a signal reports a change that came before the wait`() async {
         let hub = EventHub()
         let signal = hub.subscribe()
         hub.poke()

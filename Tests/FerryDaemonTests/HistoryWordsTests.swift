@@ -10,7 +10,7 @@ import Testing
 
     private func path(_ keys: String...) throws -> FieldPath { try FieldPath(keys) }
 
-    @Test func `values are said as people write them`() throws {
+    @Test func `values are formatted as users write them`() throws {
         #expect(words.text(.integer(0), of: try path("priority")) == "high")
         #expect(words.text(.integer(2), of: try path("priority")) == "low")
         #expect(words.text(nil, of: try path("priority")) == "none")

@@ -10,13 +10,13 @@ struct InvitationTests {
         arguments: [
             ("1", [0]), ("3", [2]), ("0", []), ("4", []), ("7", []), ("01", []), ("-1", []), ("7a", []), ("7ab", []),
             ("7abc", [0]), ("7ABC0001", [0]), ("1234", [1, 2]), ("12345", [1]), ("", []), ("zzzz", []),
-        ] as [(String, [Int])]) func `a number is never the beginning of an id`(_ word: String, _ positions: [Int])
+        ] as [(String, [Int])]) func `a number is never the prefix of an id`(_ word: String, _ positions: [Int])
     {
         let ids = ["7abc0001", "12345678", "12340000"]
         #expect(ListInvitations.positions(meantBy: word, in: ids) == positions)
     }
 
-    @Test func `a shared list that the server does not let watch is a problem, and no more`() throws {
+    @Test func `a shared list that the server refuses to watch is only a problem`() throws {
         var client = ClientStatus()
         client.connection = .online
         client.isCurrent = true

@@ -11,7 +11,7 @@ import Testing
         (".SyncID", "Resilio Sync"),
         ("Plan.icloud", nil),
     ])
-    func `a program is known by what it leaves`(name: String, program: String?) {
+    func `a program is recognized by its files`(name: String, program: String?) {
         #expect(OtherSync.program(among: ["Plan.md", name]) == program)
     }
 

@@ -4,7 +4,7 @@ import TaskModel
 
 @testable import TaskSync
 
-/// A task as the catalog has it.
+/// Returns a catalog entry of a task.
 func sample(
     _ id: String, _ title: String, done: Bool = false, priority: Priority? = nil, due: String? = nil,
     tags: [String] = [], list: String? = nil
@@ -14,7 +14,7 @@ func sample(
         list: list, attachmentCount: 0, deletion: nil, isPending: false, isParked: false)
 }
 
-/// A directory of its own for a test, removed when the value goes.
+/// A directory for one test, removed when the value is released.
 final class TemporaryDirectory {
     let path: String
 

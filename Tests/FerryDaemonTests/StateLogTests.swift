@@ -16,7 +16,7 @@ import Testing
         return status
     }
 
-    @Test func `a state is told once when it begins, and its end once`() {
+    @Test func `a state is logged once when it begins and once when it ends`() {
         var log = StateLog()
         #expect(log.lines(for: status(.starting)).isEmpty)
         #expect(log.lines(for: status(.running)).map(\.text) == ["connected to the server"])
@@ -33,7 +33,7 @@ import Testing
         #expect(log.lines(for: status(conflicts: 1)).count == 1 && log.lines(for: status(conflicts: 2)).isEmpty)
     }
 
-    @Test func `many problems of one cause are one line`() {
+    @Test func `many problems with one cause are logged in one line`() {
         var log = StateLog()
         _ = log.lines(for: status())
         let full = (0..<20).map { Problem(code: "not-written", subject: "\($0).md", message: "no space") }
@@ -47,7 +47,7 @@ import Testing
         #expect(log.lines(for: status(problems: [other])).map(\.text) == ["not-written: over"])
     }
 
-    @Test func `a root that is gone and back is told as that`() {
+    @Test func `a root that is missing and back is logged`() {
         var log = StateLog()
         _ = log.lines(for: status())
         #expect(log.lines(for: status(.rootHeld)).map(\.level) == [.error])

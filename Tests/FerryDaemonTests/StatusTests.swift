@@ -40,11 +40,11 @@ struct StatusTests {
         #expect(status(.needsSignIn).hint?.contains("ferry login") == true)
     }
 
-    @Test func `what waits stands in the line`() {
+    @Test func `waiting items are in the line`() {
         #expect(status(.online, isCurrent: true, pending: 3).line == "running: 12 tasks, 3 changes to send")
     }
 
-    @Test func `a sync is not over while something waits for a person`() {
+    @Test func `a sync is not complete while something waits for the user`() {
         var status = status(.online, isCurrent: true)
         #expect(status.left == nil)
         status.conflicts = 2
@@ -74,7 +74,7 @@ struct StatusTests {
         #expect(Timestamp.distantPast.rfc3339 == "0001-01-01T00:00:00Z")
     }
 
-    @Test func `values read as people write them`() {
+    @Test func `values are formatted as users write them`() {
         #expect(ValueText.text(of: .array([.integer(1), .string("a")])) == "[1, a]")
         #expect(ValueText.text(of: .map(["$yaml": .string("[x,  y]")])) == "[x,  y]")
         #expect(ValueText.text(of: .map(["b": .null, "a": .boolean(true)])) == "{a: true, b: null}")

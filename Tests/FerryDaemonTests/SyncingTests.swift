@@ -13,7 +13,7 @@ struct SyncingTests {
     }
 
     @Test(arguments: ["", "example.org", "ftp://example.org", "http://", "http://a b", "http://u:p@host", "http://h?x"])
-    func `what is no URL of a server is refused with a hint`(url: String) {
+    func `a text that is not the URL of a server is refused with a hint`(url: String) {
         #expect {
             try Discovery.normalized(url)
         } throws: { error in
@@ -34,7 +34,7 @@ struct SyncingTests {
         #expect(!server.documentsUseTLS)
     }
 
-    @Test func `a document that lacks a part is no discovery`() {
+    @Test func `a discovery document without a part is refused`() {
         for key in ["project", "database", "documents", "objects", "identity"] {
             guard case .object(var members) = discovery else { return }
             members[key] = nil
@@ -83,7 +83,7 @@ struct SyncingTests {
         #expect(!absent.isHeld)
     }
 
-    @Test func `the pause outlives the daemon`() throws {
+    @Test func `the pause survives the daemon`() throws {
         let directory = try TemporaryDirectory()
         do {
             let state = try StateDirectory(path: directory.path)
@@ -96,7 +96,7 @@ struct SyncingTests {
         #expect(!state.isPaused)
     }
 
-    @Test func `a damaged replica is moved aside with its journal files`() throws {
+    @Test func `a damaged replica is renamed with its journal files`() throws {
         let directory = try TemporaryDirectory()
         let state = try StateDirectory(path: directory.path)
         let replica = state.replica(of: "x")

@@ -20,22 +20,22 @@ struct TaskQueryTests {
         return tasks.filter(query.matches).map(\.id)
     }
 
-    @Test func `words look at titles, tags and lists, ignoring case`() throws {
+    @Test func `words are searched in titles, tags and lists, ignoring case`() throws {
         #expect(try ids(TaskFilter(words: ["WORK"])) == ["a", "b"])
         #expect(try ids(TaskFilter(words: ["errand", "read"])) == ["d"])
     }
 
-    @Test func `a list is meant by its name in any case, and an unknown one is an error`() throws {
+    @Test func `a list matches its name in any case, and an unknown one is an error`() throws {
         #expect(try ids(TaskFilter(list: "home")) == ["c"])
         #expect(throws: ControlError.self) { try ids(TaskFilter(list: "nowhere")) }
     }
 
-    @Test func `the default list holds what has no list that is known`() throws {
+    @Test func `the default list has the tasks without a known list`() throws {
         #expect(try ids(TaskFilter(list: "")) == ["d", "e", "f"])
         #expect(try ids(TaskFilter(list: "inbox")) == ["d", "e", "f"])
     }
 
-    @Test func `all tags must be there, in any case`() throws {
+    @Test func `all tags must match, in any case`() throws {
         #expect(try ids(TaskFilter(tags: ["errands"])) == ["b", "d"])
         #expect(try ids(TaskFilter(tags: ["errands", "HOME"])) == ["d"])
     }
@@ -44,7 +44,7 @@ struct TaskQueryTests {
         ("today", ["a", "b"]), ("overdue", ["a"]), ("week", ["a", "b", "c"]), ("none", ["e", "f"]),
         ("2026-11-28", ["d"]),
     ])
-    func `due words refer to the day of whoever asks`(word: String, expected: [String]) throws {
+    func `due words refer to the day of the caller`(word: String, expected: [String]) throws {
         #expect(try ids(TaskFilter(due: word, today: "2026-11-21")) == expected)
     }
 
@@ -52,12 +52,12 @@ struct TaskQueryTests {
         #expect(throws: ControlError.self) { try ids(TaskFilter(due: "soonish", today: "2026-11-21")) }
     }
 
-    @Test func `what is done is told apart`() throws {
+    @Test func `completed tasks are filtered`() throws {
         #expect(try ids(TaskFilter(isCompleted: true)) == ["e"])
         #expect(try ids(TaskFilter(isCompleted: false)).contains("e") == false)
     }
 
-    @Test func `due comes first, then importance, then the title, and what is done comes last`() {
+    @Test func `tasks sort by due day, priority and title, and completed ones come last`() {
         let tasks = [
             sample("1", "b"), sample("2", "A"), sample("3", "z", priority: .low), sample("4", "y", priority: .high),
             sample("5", "x", due: "2026-12-01"), sample("6", "w", priority: .low, due: "2026-11-30T08:00"),

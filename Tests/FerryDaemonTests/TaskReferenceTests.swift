@@ -12,12 +12,12 @@ struct TaskReferenceTests {
 
     private func find(_ text: String) -> TaskReference.Finding { TaskReference(text).find(in: tasks) }
 
-    @Test func `a unique beginning of an id is enough`() {
+    @Test func `a unique prefix of an id is enough`() {
         #expect(find("Ab3") == .task("Ab3kLmNoPqRsTuVwXyZ0"))
         #expect(find("Ab9zzzzzzzzzzzzzzzzz") == .task("Ab9zzzzzzzzzzzzzzzzz"))
     }
 
-    @Test func `a beginning that two ids share lists both`() {
+    @Test func `a prefix that two ids share lists both`() {
         #expect(find("Ab") == .candidates(["Ab3kLmNoPqRsTuVwXyZ0", "Ab9zzzzzzzzzzzzzzzzz"]))
     }
 
@@ -30,11 +30,11 @@ struct TaskReferenceTests {
         #expect(find("milk") == .task("Zz000000000000000000"))
     }
 
-    @Test func `ambiguous words list what is open first`() {
+    @Test func `ambiguous words list open tasks first`() {
         #expect(find("buy milk") == .candidates(["Ab3kLmNoPqRsTuVwXyZ0", "Yy000000000000000000"]))
     }
 
-    @Test func `a short word that is also an id's beginning is ambiguous, a long one is the id`() {
+    @Test func `a short word that is also the prefix of an id is ambiguous, a long one is the id`() {
         let tasks = [sample("oats5678901234567890", "Water"), sample("Qq000000000000000000", "Eat oats5678 daily")]
         #expect(TaskReference("oats").find(in: tasks) == .candidates(["Qq000000000000000000", "oats5678901234567890"]))
         #expect(TaskReference("oats56").find(in: tasks) == .task("oats5678901234567890"))
@@ -52,16 +52,16 @@ struct TaskReferenceTests {
                 && TaskReference("plan part").find(in: tasks) == .task("Qq000000000000000000"))
     }
 
-    @Test func `one letter is no beginning of an id`() {
+    @Test func `one letter is not taken for the prefix of an id`() {
         #expect(find("Z") == .nothing)
     }
 
     @Test(arguments: ["", "   ", "nothing like it", "Ab4"])
-    func `what means nothing is nothing`(text: String) {
+    func `a text that matches no task finds nothing`(text: String) {
         #expect(find(text) == .nothing)
     }
 
-    @Test func `paths are taken below the tasks directory only`() {
+    @Test func `paths are accepted below the tasks directory only`() {
         let directories = ["/home/ada/Tasks", "/data/Tasks"]
         #expect(TaskReference("/home/ada/Tasks/Work/A.md").path(in: directories) == "Work/A.md")
         #expect(TaskReference("/data/Tasks/A.md").path(in: directories) == "A.md")

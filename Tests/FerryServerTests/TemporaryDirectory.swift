@@ -1,6 +1,6 @@
 import SystemIO
 
-/// A directory that is gone with the value.
+/// A directory that is removed when the value is released.
 final class TemporaryDirectory: Sendable {
     let path = "/tmp/ferry-server-\(SystemRandom.hex(8))"
 

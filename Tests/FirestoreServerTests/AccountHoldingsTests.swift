@@ -4,7 +4,7 @@ import Testing
 @testable import FirestoreServer
 
 struct AccountHoldingsTests {
-    @Test func `an account takes up to its limit, and others go on`() throws {
+    @Test func `an account is limited without affecting others`() throws {
         var limits = AccountLimits()
         limits.listenStreams = 2
         var usage = AccountHoldings(limits: limits)
@@ -18,7 +18,7 @@ struct AccountHoldingsTests {
         #expect(throws: DocumentStoreError.self) { try usage.take(.listenBytes, .max, for: "bob") }
     }
 
-    @Test func `what is given back leaves nothing behind`() throws {
+    @Test func `a released resource leaves no entry`() throws {
         var usage = AccountHoldings(limits: AccountLimits())
         try usage.take(.listenBytes, 1000, for: "bob")
         try usage.take(.listenBytes, 24, for: "bob")

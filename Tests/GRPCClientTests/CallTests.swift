@@ -76,9 +76,10 @@ import Testing
         }
     }
 
-    @Test func `a message of 8 MiB goes both ways whole`() async throws {
+    @Test func `a message of 8 MiB is sent and returned intact`() async throws {
         try await withServer { channel in
-            // Of a prime length, so that no two pieces of the message are alike at the same offset of a frame.
+            // The length is a prime, so that no two pieces of the message are equal at the same
+            // offset of a frame.
             let piece = (0..<4093).map { UInt8(truncatingIfNeeded: $0 &* 31 ^ $0 >> 8) }
             var message: [UInt8] = []
             while message.count < 8 << 20 { message += piece }
@@ -122,7 +123,7 @@ import Testing
         try await withServer(routes: routes) { channel in
             let call = try channel.call("/test/Flood", request: [])
             _ = try await call.next()
-            // Time for the server to run ahead, if it did.
+            // These calls give the server time to run ahead, if it did.
             for _ in 0..<200 { _ = try await channel.unary("/test.Echo/Unary", [1]) }
             #expect(sent.load(ordering: .relaxed) < 100)
             var count = 1

@@ -5,7 +5,8 @@ import GRPCTestKit
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct CancellationTests {
-    /// Tells when a call has begun, waits for its cancellation and tells how it noticed.
+    /// Returns routes with a call that reports when it has started, waits for its cancellation, and
+    /// reports how it noticed it.
     private func waiting(_ events: Events<String>) -> GRPCRoutes {
         .streaming { call in
             events.add("begun")
@@ -19,7 +20,7 @@ import Testing
         }
     }
 
-    /// The reader's and the callback's account in either order.
+    /// Expects the reports of the reader and of the callback, in either order.
     private func expectCancelled(_ events: Events<String>) async {
         let seen = [await events.next(), await events.next()].compactMap(\.self).sorted()
         #expect(seen.first?.hasPrefix("CANCELLED") == true && seen.last == "onCancel", "\(seen)")
@@ -94,7 +95,7 @@ import Testing
     @Test func `a call ends when its deadline has passed, on both sides`() async throws {
         let events = Events(of: String.self)
         try await withServer(routes: waiting(events)) { channel in
-            // Connects first, so that the time is not spent on that.
+            // Connect first, so that connecting does not take from the time limit.
             _ = await status { _ = try await channel.unary("/no/Such", []) }
             let options = GRPCCallOptions(timeout: .seconds(1))
             let call = try channel.call("/test/Call", options: options)

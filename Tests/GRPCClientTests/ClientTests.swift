@@ -6,7 +6,7 @@ import Testing
 
 @testable import GRPCClient
 
-/// A client whose server does what no good server does, or what few do.
+/// Tests of a client whose server violates the protocol, or uses rare parts of it.
 @Suite(.timeLimit(.minutes(1))) struct ClientTests {
     private func outcome(_ server: RawServer, _ change: (inout GRPCChannelConfiguration) -> Void = { _ in }) async
         -> GRPCStatus
@@ -27,7 +27,8 @@ import Testing
                 peer.answerHeaders(stream)
                 peer.send(7, [0, 0, 0, stream, 0, 0, 0, 0])
                 isLeaving.add(())
-                // The client's message is sent once the other connection has answered. A call that was sent meanwhile has one, too.
+                // The client's message is sent once the other connection has answered. A call that
+                // was sent meanwhile has one too.
                 while let frame = peer.next(0), frame.stream != stream {}
                 peer.send(0, stream: stream, [0, 0, 0, 0, 1, 5])
                 peer.headers([("grpc-status", "0")], stream: stream, isLast: true)
@@ -42,7 +43,7 @@ import Testing
         let call = try channel.call("/a/b")
         _ = await call.headers()
         _ = await isLeaving.next()
-        // It may be sent before the notice is read, and is refused then.
+        // The call may be sent before the notice is read, and is then refused.
         while (try? await channel.unary("/a/b", [])) != [7] {}
         try await call.send([1])
         call.finish()
@@ -58,7 +59,7 @@ import Testing
         let mayLeave = Atomic(false)
         let server = try RawServer(
             { peer in
-                // One call at a time.
+                // The server allows one call at a time.
                 peer.greet([0, 3, 0, 0, 0, 1])
                 let stream = peer.nextCall()
                 peer.answerHeaders(stream)
@@ -79,7 +80,7 @@ import Testing
         async let first = channel.unary("/a/b", [1])
         async let second = channel.unary("/a/b", [2])
         let third = try channel.call("/a/b")
-        // They are handed to the connection before this.
+        // The calls are passed to the connection before this one.
         #expect(
             await status {
                 _ = try await channel.unary("/a/b", [], options: .init(timeout: .milliseconds(50)))
@@ -102,7 +103,7 @@ import Testing
         #expect(await outcome(server).code == .unavailable)
     }
 
-    @Test func `a server that goes ends its calls with UNAVAILABLE`() async throws {
+    @Test func `a server that disappears ends its calls with UNAVAILABLE`() async throws {
         let server = try RawServer { peer in
             peer.greet()
             _ = peer.nextCall()
@@ -112,7 +113,7 @@ import Testing
 
     // MARK: Silent servers
 
-    @Test func `a server that is silent is asked, and given up when it does not answer`() async throws {
+    @Test func `a silent server is probed, and its connection closed if it does not answer`() async throws {
         let server = try RawServer { peer in
             peer.greet()
             _ = peer.nextCall()
@@ -124,7 +125,7 @@ import Testing
         #expect(status == GRPCStatus(.unavailable, "The server does not answer any more."))
     }
 
-    @Test func `a server that answers pings is not given up, and without calls it is not asked`() async throws {
+    @Test func `a server that answers pings stays connected, and is not probed without calls`() async throws {
         let pings = Atomic(0)
         let server = try RawServer { peer in
             peer.greet()
@@ -137,7 +138,7 @@ import Testing
         #expect(try await channel.unary("/a/b", []) == [7])
         let before = pings.load(ordering: .relaxed)
         #expect(before >= 3)
-        // Another channel's pings take longer than some of this one's would.
+        // The pings of another channel must not affect this one.
         let other = try RawServer { peer in
             peer.greet()
             let stream = peer.nextCall()
@@ -152,7 +153,7 @@ import Testing
         second.close()
     }
 
-    @Test func `a server that never greets is given up by the deadline of the call`() async throws {
+    @Test func `a server that never sends a frame is abandoned at the deadline of the call`() async throws {
         let server = try RawServer { $0.readToEnd() }
         let channel = server.channel()
         let options = GRPCCallOptions(timeout: .milliseconds(200))
@@ -182,7 +183,7 @@ import Testing
         }
     }
 
-    @Test func `answers that announce more are passed over`() async throws {
+    @Test func `informational answers are skipped`() async throws {
         let server = try RawServer { peer in
             peer.greet()
             let stream = peer.nextCall()
@@ -195,7 +196,7 @@ import Testing
         channel.close()
     }
 
-    /// What a server sends to a client that has called, and what becomes of the call.
+    /// A response that a server sends, and the expected status of the call.
     private struct Answer: Sendable {
         let name: String
         let code: GRPCStatus.Code
@@ -235,7 +236,7 @@ import Testing
     ]
 
     @Test(arguments: answers.indices)
-    func `an answer that is none ends its call`(index: Int) async throws {
+    func `an invalid answer ends its call`(index: Int) async throws {
         let answer = Self.answers[index]
         let server = try RawServer { peer in
             peer.greet()
@@ -243,13 +244,14 @@ import Testing
             peer.readToEnd()
         }
         let status = await outcome(server) { $0.maximumMetadataSize = 8000 }
-        // Of a connection that fails, the call may know no more than that.
+        // If the connection fails, the call may get no more specific status.
         #expect(
             status.code == answer.code || (answer.code == .unavailable && status.code == .internal),
             "\(answer.name): \(status)")
     }
 
-    /// Bytes that a seed makes, after a good beginning and without one.
+    /// Checks that bytes generated from a seed do not end the process, with and without a valid
+    /// start.
     @Test(arguments: 0..<40 as Range<UInt64>) func `no bytes of a server end the process`(seed: UInt64) async throws {
         let script: @Sendable (RawPeer) -> Void = { peer in
             var state = seed &* 0x9e37_79b9_7f4a_7c15 &+ 1
@@ -273,7 +275,7 @@ import Testing
 
     // MARK: Compression
 
-    // Six hundred zeros, by Python's gzip.
+    // Six hundred zeros, compressed by Python's gzip.
     private static let zeros: [UInt8] = [
         31, 139, 8, 0, 0, 0, 0, 0, 2, 3, 99, 96, 24, 5, 163, 128, 250, 0, 0, 35, 162, 237, 119, 88, 2, 0, 0,
     ]
@@ -299,7 +301,7 @@ import Testing
             peer.greet()
             let stream = peer.nextCall()
             peer.answerHeaders(stream)
-            // As a server that knows no windows would: 8 MiB.
+            // Like a server that ignores flow control: 8 MiB.
             let message = [0, 0, 0, 0x3f, 0xf0] + [UInt8](repeating: 1, count: 0x3ff0)
             for _ in 0..<512 {
                 peer.send(0, stream: stream, message)
@@ -318,7 +320,7 @@ import Testing
         let server = try RawServer { peer in
             peer.greet([0, 3, 0, 0, 0, 1])
             let stream = peer.nextCall()
-            // The cancelled call's stream would be the next.
+            // The cancelled call's stream would be the next one.
             peer.answerHeaders(stream)
             _ = peer.next(0)
             peer.headers([("grpc-status", "0")], stream: stream, isLast: true)
@@ -343,11 +345,11 @@ import Testing
 
     // MARK: Proxies
 
-    @Test func `a connection goes through a proxy, which looks the name up`() async throws {
+    @Test func `a connection through a proxy leaves the name look-up to the proxy`() async throws {
         let requests = Events(of: String.self)
         let proxy = try RawServer { peer in
             requests.add(peer.readHead())
-            // The server's first frame comes with the answer.
+            // The server's first frame arrives together with the proxy's response.
             peer.send(Array("HTTP/1.1 200 OK\r\n\r\n".utf8) + [0, 0, 0, 4, 0, 0, 0, 0, 0])
             peer.readPreface()
             peer.answer(peer.nextCall())
@@ -379,7 +381,7 @@ import Testing
         }
     }
 
-    @Test func `a target that is none is UNAVAILABLE`() async {
+    @Test func `an invalid target is UNAVAILABLE`() async {
         let channel = GRPCChannel("no target:x")
         #expect(await status { _ = try await channel.unary("/a/b", []) }.code == .unavailable)
     }

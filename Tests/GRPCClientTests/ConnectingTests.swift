@@ -3,7 +3,7 @@ import Testing
 
 @testable import GRPCClient
 
-/// Where a channel connects to, and when.
+/// Tests of the address to which a channel connects, and of the time when it does.
 struct ConnectingTests {
     @Test(arguments: [
         ("example.org:50051", Endpoint(host: "example.org", port: 50051)),
@@ -15,7 +15,7 @@ struct ConnectingTests {
     func `a target names a server`(target: String, endpoint: Endpoint) { #expect(Endpoint(target) == endpoint) }
 
     @Test(arguments: ["", ":1", "a:b", "a:70000", "a:-1", "[::1]x", "[::1]:", "a b:1", "a\r\nb:1", "a:b:c", "[a]:1"])
-    func `a target that names none is refused`(target: String) { #expect(Endpoint(target) == nil) }
+    func `a target without a server is refused`(target: String) { #expect(Endpoint(target) == nil) }
 
     // MARK: Proxies
 
@@ -50,7 +50,7 @@ struct ConnectingTests {
         #expect((try proxy(target, environment) != nil) == isProxied)
     }
 
-    @Test func `a proxy's address may name a user, and must be of HTTP`() throws {
+    @Test func `a proxy's address may name a user, and must be an HTTP URL`() throws {
         let proxy = try #require(HTTPProxy("http://me:a%40b@proxy.example"))
         #expect(proxy.endpoint == Endpoint(host: "proxy.example", port: 80))
         #expect(proxy.authorization == "Basic bWU6YUBi")
@@ -74,7 +74,7 @@ struct ConnectingTests {
         return (used, .unfinished)
     }
 
-    @Test func `a proxy's answer ends with an empty line, and what follows is left`() throws {
+    @Test func `a proxy's answer ends with an empty line, and the rest is not read`() throws {
         let answer = "HTTP/1.1 200 Connection established\r\nVia: me\r\n\r\n"
         for pieces in [1, 7, answer.utf8.count] {
             let (used, outcome) = try outcome(answer + "PRI", in: pieces)
@@ -83,7 +83,7 @@ struct ConnectingTests {
         #expect(try outcome("HTTP/1.1 200 OK\r\n").1 == .unfinished)
     }
 
-    @Test func `a proxy that does not do as it is asked is refused`() throws {
+    @Test func `a proxy that does not open the tunnel is an error`() throws {
         #expect(try outcome("HTTP/1.1 407 No\r\n\r\n").1 == .refused("it answers with the status 407"))
         for answer in [
             "SSH-2.0-x\r\n\r\n", "HTTP/1.1 abc\r\n\r\n", "\r\n\r\n", "HTTP/1.1 99999999999999999999 a\r\n\r\n",
@@ -95,7 +95,7 @@ struct ConnectingTests {
         #expect(used == ProxyRequest.limit && outcome == .refused("its answer is too long"))
     }
 
-    @Test func `a proxy is asked for the server, with what it asks of its users`() throws {
+    @Test func `a proxy gets the server's name and the user's credentials`() throws {
         let proxy = try #require(HTTPProxy("a:b@proxy:1"))
         #expect(
             String(decoding: ProxyRequest(proxy, to: Endpoint(host: "::1", port: 2)).bytes, as: UTF8.self)
@@ -131,7 +131,7 @@ struct ConnectingTests {
     @Test func `pauses grow to their limit, and begin again after a connection or a reset`() {
         var channel = Reconnection(pauses: .seconds(1) ... .seconds(3))
         let start = ContinuousClock.now
-        /// In milliseconds.
+        /// Returns the pause in milliseconds.
         func pause(_ random: Double) -> Double {
             _ = channel.answer(isPatient: true, at: start + .seconds(100))
             channel.failed(status, at: start, random: random)
@@ -145,7 +145,7 @@ struct ConnectingTests {
         #expect(pause(0.5) == 1000)
     }
 
-    @Test func `a pause of nothing is a pause`() {
+    @Test func `a pause of zero is a pause`() {
         var channel = Reconnection(pauses: .zero ... .zero)
         let start = ContinuousClock.now
         channel.failed(status, at: start, random: 0.5)

@@ -6,7 +6,8 @@ import Synchronization
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct ConnectionTests {
-    /// An address of this machine that nothing else uses, so that its ports are free from one server to the next.
+    /// The number of the next unused local address. Each server gets its own, so that its port
+    /// stays free when it restarts.
     private static let hosts = Atomic(2)
 
     private struct Place {
@@ -15,7 +16,7 @@ import Testing
 
         var target: String { "\(host):\(port)" }
 
-        /// A server that listens there.
+        /// Starts a server at this place.
         func serve() throws -> GRPCServer {
             let server = GRPCServer(GRPCServerConfiguration(host: host, port: port), routes: .echo)
             try server.start()
@@ -23,7 +24,7 @@ import Testing
         }
     }
 
-    /// A place where nobody listens.
+    /// Returns a place without a server.
     private func freePlace() async throws -> Place {
         let host = "127.0.37.\(Self.hosts.add(1, ordering: .relaxed).oldValue)"
         let server = GRPCServer(GRPCServerConfiguration(host: host), routes: .echo)
@@ -38,7 +39,7 @@ import Testing
         return configuration
     }
 
-    @Test func `a call to nobody fails fast and works when the server appears`() async throws {
+    @Test func `a call without a server fails fast and works when the server appears`() async throws {
         let place = try await freePlace()
         let channel = GRPCChannel(place.target, configuration: impatient)
         let start = ContinuousClock.now
@@ -50,7 +51,7 @@ import Testing
         await server.shutdown(within: .zero)
     }
 
-    @Test func `a call that waits for a connection outlasts the server's absence`() async throws {
+    @Test func `a call that waits for a connection survives the server's absence`() async throws {
         let place = try await freePlace()
         let channel = GRPCChannel(place.target, configuration: impatient)
         let patient = GRPCCallOptions(timeout: .seconds(30), waitForReady: true)
@@ -74,7 +75,7 @@ import Testing
         await server.shutdown(within: .zero)
     }
 
-    @Test func `a channel outlasts a restart of its server`() async throws {
+    @Test func `a channel survives a restart of its server`() async throws {
         let place = try await freePlace()
         let channel = GRPCChannel(place.target, configuration: impatient)
         let patient = GRPCCallOptions(timeout: .seconds(30), waitForReady: true)
@@ -94,7 +95,7 @@ import Testing
         #expect(await status { _ = try await channel.unary("/a/b", [], options: options) }.code == .unavailable)
     }
 
-    @Test func `channels come and go`() async throws {
+    @Test func `channels can be created and released repeatedly`() async throws {
         try await withServer { channel in
             for _ in 0..<50 {
                 let another = GRPCChannel(channel.target)

@@ -6,14 +6,18 @@ import Testing
 
 @testable import GRPCClient
 
-/// Just enough of a server to answer connections with chosen bytes: one script a connection, each on a thread of its own.
+/// A minimal server that answers connections with given bytes, with a script for each connection on
+/// a thread of its own.
 final class RawServer: Sendable {
     let port: Int
     private let listener: Int32
-    /// Connections that were accepted.
+    /// The number of accepted connections.
     let accepted = Atomic(0)
 
-    /// - Parameter scripts: what to do with the first connection, the second, and so on; further ones are closed.
+    /// Starts the server.
+    ///
+    /// - Parameter scripts: The scripts of the first connection, the second, and so on. Further
+    ///   connections are closed.
     init(_ scripts: (@Sendable (RawPeer) -> Void)...) throws {
         let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         self.listener = listener
@@ -61,7 +65,7 @@ final class RawServer: Sendable {
     }
 }
 
-/// A connection to a client, which blocks.
+/// A connection to a client. Its methods block.
 struct RawPeer: Sendable {
     private let connection: Int32
 
@@ -91,14 +95,15 @@ struct RawPeer: Sendable {
 
     func readPreface() { _ = read(24) }
 
-    /// Reads up to an empty line.
+    /// Reads a head up to its empty line.
     func readHead() -> String {
         var head: [UInt8] = []
         while !head.suffix(4).elementsEqual("\r\n\r\n".utf8), let byte = read(1) { head += byte }
         return String(decoding: head, as: UTF8.self)
     }
 
-    /// The next frame of a type; settings and pings are answered. nil at the end of the connection.
+    /// Returns the next frame of a type, or nil at the end of the connection. Settings and pings
+    /// are acknowledged.
     func next(_ type: UInt8, answeringPings: Bool = true) -> Frame? {
         while let head = read(9), let payload = read(Int(head[0]) << 16 | Int(head[1]) << 8 | Int(head[2])) {
             let frame = Frame(type: head[3], flags: head[4], stream: head[8], payload: payload)
@@ -109,7 +114,7 @@ struct RawPeer: Sendable {
         return nil
     }
 
-    /// The next request's stream.
+    /// Returns the stream of the next request.
     func nextCall() -> UInt8 { next(1)?.stream ?? 0 }
 
     /// Reads until the client closes the connection.
@@ -117,7 +122,8 @@ struct RawPeer: Sendable {
 
     func headers(_ fields: [(String, String)], stream: UInt8, isLast: Bool = false) {
         var block: [UInt8] = []
-        // Literal fields without indexing: RFC 7541, 6.2.2. A length from 127 on takes more bytes: 5.1.
+        // Literal fields without indexing (RFC 7541 section 6.2.2). Lengths of 127 and more take
+        // several bytes (section 5.1).
         func text(_ text: String) {
             var rest = text.utf8.count
             if rest < 127 {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import GRPCClient
 
-/// What a client reads in the fields of an answer, and writes in those of a request.
+/// Tests of the fields that a client reads in a response, and of those that it writes in a request.
 struct ResponseTests {
     private func head(_ fields: [(String, String)], limit: Int = 1000) -> ResponseHead {
         var head = ResponseHead(limit: limit)
@@ -30,7 +30,7 @@ struct ResponseTests {
         ("0", GRPCStatus.Code.ok), ("16", .unauthenticated), ("17", .unknown), ("-1", .unknown), ("", .unknown),
         ("99999999999999999999999", .unknown), ("x", .unknown),
     ])
-    func `a status is one of those that there are`(text: String, code: GRPCStatus.Code) {
+    func `a status is one of the defined ones`(text: String, code: GRPCStatus.Code) {
         #expect(head([("grpc-status", text)]).status?.code == code)
     }
 
@@ -38,7 +38,7 @@ struct ResponseTests {
         ("a%20b", "a b"), ("100 %", "100 %"), ("%", "%"), ("%4", "%4"), ("%zz%41", "%zzA"), ("%E2%9C%93", "✓"),
         ("%ff", "\u{FFFD}"), ("", ""),
     ])
-    func `a message is decoded as far as it can be`(text: String, message: String) {
+    func `a message is decoded as far as possible`(text: String, message: String) {
         #expect(head([("grpc-status", "5"), ("grpc-message", text)]).status?.message == message)
     }
 

@@ -6,7 +6,7 @@ import GRPCTestKit
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct TLSTests {
-    /// A fresh self-signed certificate for `localhost` and `127.0.0.1`.
+    /// A new self-signed certificate for `localhost` and `127.0.0.1`.
     private struct Certificate {
         let chain: String
         let key: String

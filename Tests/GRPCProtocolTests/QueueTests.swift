@@ -3,7 +3,7 @@ import Testing
 @testable import GRPCProtocol
 
 @Suite struct QueueTests {
-    @Test(arguments: 0..<20 as Range<UInt64>) func `a queue gives back what was put in, in order`(seed: UInt64) {
+    @Test(arguments: 0..<20 as Range<UInt64>) func `a queue returns its elements in order`(seed: UInt64) {
         var random = SeededRandom(seed)
         var queue = Queue<Int>()
         var put = 0
@@ -45,7 +45,7 @@ import Testing
         #expect(start(sends.add(message(4)))?.message?.count == 4)
     }
 
-    @Test func `senders wait while too much waits and are resumed when it has gone`() {
+    @Test func `senders wait while the queue is full and are resumed when it has room`() {
         var sends = SendQueue<Int>()
         _ = sends.add(message(1))
         #expect(sends.hasRoom)
@@ -69,7 +69,7 @@ import Testing
         #expect(start(early.add(Outgoing(headers: ["a": "b"])))?.headers == ["a": "b"])
     }
 
-    @Test func `nothing is taken after an end or a failure`() {
+    @Test func `nothing is accepted after an end or a failure`() {
         var ended = SendQueue<Int>()
         _ = ended.add(Outgoing(end: .halfClose))
         #expect(isDropped(ended.add(message(1))))
@@ -103,7 +103,7 @@ import Testing
         #expect(receives.wait(1) == .message([1]))
     }
 
-    @Test func `what was received is read before the end`() {
+    @Test func `received messages are read before the end`() {
         var receives = ReceiveQueue<Int>()
         _ = receives.received([1])
         _ = receives.received(nil)

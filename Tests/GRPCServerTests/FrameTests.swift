@@ -7,9 +7,10 @@ import Glibc
 import Synchronization
 import Testing
 
-/// What is on the wire, where clients tell cases apart that the core hides.
+/// Tests of the frames on the wire, by which clients distinguish cases that the core hides.
 @Suite(.timeLimit(.minutes(1))) struct FrameTests {
-    /// Some clients take a status without headers for a refusal that is safe to retry.
+    /// Checks that an error of a stream follows its headers, because some clients take a status
+    /// without headers for a refusal that is safe to retry.
     @Test func `a stream's error comes after headers of its own`() async throws {
         for routes in [
             GRPCRoutes.streaming { _ in throw GRPCStatus(.permissionDenied) },
@@ -36,7 +37,7 @@ import Testing
         }
     }
 
-    @Test func `what is no call is answered in HTTP's way, and the connection serves on`() async throws {
+    @Test func `a request that is not a call gets an HTTP status, and the connection stays in use`() async throws {
         try await withServer { channel in
             let client = try RawClient(channel.target)
             #expect(try await client.framesOfCall("/test.Echo/Unary", type: "text/html") == ["HEADERS END_STREAM"])
@@ -53,18 +54,18 @@ import Testing
         }
     }
 
-    @Test func `what is no HTTP/2 is hung up on`() async throws {
+    @Test func `a client that does not speak HTTP/2 is disconnected`() async throws {
         try await withServer { channel in
             let client = try RawClient(channel.target)
             #expect(try await client.answer(to: Array("GET / HTTP/1.1\r\nHost: here\r\n\r\n".utf8)).isEmpty)
-            // A frame that is longer than any may be.
+            // A frame over the maximum length.
             let frames = try await client.framesAfter([255, 255, 255, 0, 0, 0, 0, 0, 1])
             #expect(frames.contains("GOAWAY"))
             #expect(try await channel.unary("/test.Echo/Unary", [1]) == [1])
         }
     }
 
-    @Test func `a client that goes on sending is held back while nobody reads`() async throws {
+    @Test func `a client is held back while its messages are not read`() async throws {
         let (begun, rest) = (Events(of: Void.self), Events(of: Int.self))
         let goOn = Events(of: Void.self)
         let routes = GRPCRoutes.streaming { call in
@@ -85,7 +86,7 @@ import Testing
                 }
                 call.finish()
             }
-            // Another call's round trips are time enough for what may be sent to be sent.
+            // The round trips of another call give the server time to send whatever it would send.
             for _ in 0..<200 { _ = await status { _ = try await channel.unary("/no/Such", []) } }
             #expect(sent.load(ordering: .relaxed) < 500)
             goOn.add(())
@@ -94,11 +95,11 @@ import Testing
         }
     }
 
-    @Test func `only so much may wait for the end of its messages`() async throws {
+    @Test func `unfinished messages are limited`() async throws {
         var small = GRPCServerConfiguration()
         small.maximumReceiveSize = 200
         try await withServer(small) { channel in
-            // 900 bytes of 800.
+            // 900 of 800 allowed bytes.
             let frames = try await RawClient(channel.target).framesOfUnfinishedCalls(
                 "/test.Echo/Unary", count: 6, announcing: 200, sending: 150)
             #expect(frames.first == "11 HEADERS END_STREAM")
@@ -124,7 +125,8 @@ import Testing
     }
 }
 
-/// Just enough HTTP/2 (RFC 9113) to make one call in the clear and see the frames of the answer.
+/// A minimal HTTP/2 client (RFC 9113) that makes calls without TLS and shows the frames of the
+/// response.
 struct RawClient: Sendable {
     private let port: in_port_t
 
@@ -132,7 +134,8 @@ struct RawClient: Sendable {
         port = try #require(target.split(separator: ":").last.flatMap { in_port_t($0) })
     }
 
-    /// Calls a method with an empty message; the frames of the call's stream until its end.
+    /// Calls a method with an empty message, and returns the frames of the call's stream up to its
+    /// end.
     func framesOfCall(
         _ path: String, type: String = "application/grpc", encoding: String = "identity",
         message: [UInt8] = [0, 0, 0, 0, 0]
@@ -147,8 +150,8 @@ struct RawClient: Sendable {
         }
     }
 
-    /// Begins calls whose messages announce a size and send less, then sends the rest of the first; the frames until a call's end
-    /// has come twice.
+    /// Starts calls whose messages announce a size and send less, then sends the rest of the first
+    /// one. Returns the frames up to the second end of a call.
     func framesOfUnfinishedCalls(_ path: String, count: UInt8, announcing size: UInt8, sending sent: UInt8) async throws
         -> [String]
     {
@@ -165,7 +168,8 @@ struct RawClient: Sendable {
         }
     }
 
-    /// What a client sends on a connection; each call is on the next stream, and data belong to the last call.
+    /// A part of what a client sends. Each call uses the next stream, and data belong to the last
+    /// call.
     enum Part: Sendable {
         case settingsAnswer
         /// Settings that keep the server from sending any message.
@@ -188,14 +192,14 @@ struct RawClient: Sendable {
         }
     }
 
-    /// The frames of all streams until they are enough or the connection is closed.
+    /// Returns the frames of all streams until `isEnough`, or until the connection is closed.
     func frames(
         of parts: [Part], until isEnough: @escaping @Sendable ([String]) -> Bool
     ) async throws -> [String] {
         try await exchange(bytes(parts), of: { $0.stream != 0 || $0.type == 7 }, until: isEnough)
     }
 
-    /// A connection that sends this and reads nothing; to be closed by the caller.
+    /// Opens a connection that sends these parts and reads nothing. The caller closes it.
     func open(_ parts: [Part]) -> Int32 {
         let greeting = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8) + frame(type: 4, flags: 0, stream: 0, [])
         return connection(sending: greeting + bytes(parts))
@@ -210,7 +214,7 @@ struct RawClient: Sendable {
                 (":method", "POST"), (":scheme", "http"), (":path", path), (":authority", "test"), ("te", "trailers"),
                 ("content-type", type), ("grpc-encoding", encoding),
             ] + more
-        // Literal fields without indexing, names and values unencoded: RFC 7541, 6.2.2.
+        // Literal fields without indexing and without Huffman coding (RFC 7541 section 6.2.2).
         var block: [UInt8] = []
         for (name, value) in fields {
             block += [0, UInt8(name.utf8.count)] + Array(name.utf8)
@@ -219,7 +223,8 @@ struct RawClient: Sendable {
         return frame(type: 1, flags: 4, stream: stream, block)
     }
 
-    /// Sends pings; the frames of the connection until they are enough or it is closed.
+    /// Sends pings, and returns the frames of the connection until `isEnough`, or until it is
+    /// closed.
     func framesAfterPings(
         _ count: Int, until isEnough: @escaping @Sendable ([String]) -> Bool
     ) async throws -> [String] {
@@ -227,12 +232,12 @@ struct RawClient: Sendable {
         return try await exchange((0..<count).flatMap { _ in ping }, of: { $0.stream == 0 }, until: isEnough)
     }
 
-    /// The frames of the connection until it is closed.
+    /// Sends bytes, and returns the frames of the connection until it is closed.
     func framesAfter(_ bytes: [UInt8]) async throws -> [String] {
         try await exchange(bytes, of: { $0.stream == 0 }, until: { _ in false })
     }
 
-    /// The frames of all calls until the connection is closed; nothing is sent ahead of the bytes.
+    /// Sends only these bytes, and returns the frames of all calls until the connection is closed.
     func answer(to bytes: [UInt8]) async throws -> [String] {
         try await exchange(bytes, greeting: [], of: { $0.stream != 0 }, until: { _ in false })
     }
@@ -258,7 +263,8 @@ struct RawClient: Sendable {
         [0, UInt8(payload.count >> 8), UInt8(payload.count & 255), type, flags, 0, 0, 0, stream] + payload
     }
 
-    /// On a thread of its own: reading blocks, and the handler under test needs the shared ones.
+    /// Runs an exchange on a thread of its own, because reading blocks, and the handler under test
+    /// needs the shared threads.
     private func exchange(
         _ request: [UInt8], greeting: [UInt8]? = nil, named name: @escaping @Sendable (Frame) -> String = { $0.name },
         of isWanted: @escaping @Sendable (Frame) -> Bool,
@@ -279,7 +285,7 @@ struct RawClient: Sendable {
         }
     }
 
-    /// A new connection, to be closed by the caller.
+    /// Opens a connection, which the caller closes.
     func connection(sending bytes: [UInt8]) -> Int32 {
         let connection = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var address = sockaddr_in()

@@ -8,9 +8,10 @@ import Testing
 
 @testable import GRPCServer
 
-/// Clients that take what a server has, before and after they sign in.
+/// Tests of clients that exhaust a server's resources, before and after they sign in.
 @Suite(.timeLimit(.minutes(1))) struct LimitTests {
-    /// Permits `good` and `other` as accounts, and calls without authorization as nobody's.
+    /// A configuration that authorizes `good` and `other` as accounts, and calls without
+    /// authorization as having no account.
     private static var configuration: GRPCServerConfiguration {
         var configuration = GRPCServerConfiguration()
         configuration.threads = 2
@@ -80,12 +81,12 @@ import Testing
         configuration.maximumStreamsBeforeSignIn = 3
         try await withServer(configuration) { channel in
             let client = try RawClient(channel.target)
-            // None of these calls ends by itself.
+            // None of these calls ends on its own.
             let refused = try await client.frames(
                 of: [.settingsAnswer] + [RawClient.Part](repeating: .call("/test.Echo/Sum"), count: 5),
                 until: { $0.contains("GOAWAY") })
             #expect(refused.contains("GOAWAY"))
-            // A client has the limit raised by its first call.
+            // A client's first call raises its limit.
             var calls: [GRPCClientCall] = []
             for _ in 0..<10 {
                 let call = try channel.call("/test.Echo/Bidi", options: Self.options("good"))
@@ -120,7 +121,7 @@ import Testing
         configuration.limits.heldPerAddress = 300_000
         try await withServer(configuration) { channel in
             let client = try RawClient(channel.target)
-            // Two messages of 60,000 bytes on each connection, the last byte of which does not come.
+            // Two messages of 60,000 bytes on each connection, without their last byte.
             let message = [0, 0, 0, 0xEA, 0x60] + [UInt8](repeating: 1, count: 59_999)
             let call =
                 [RawClient.Part.call("/test.Echo/Unary", fields: caller.map { [("authorization", $0)] } ?? [])]
@@ -138,7 +139,7 @@ import Testing
         configuration.limits.heldPerAccount = 100_000
         try await withServer(configuration) { channel in
             let call = try channel.call("/test.Echo/Bidi", options: Self.options("good"))
-            // A hundred times the limit in all.
+            // A hundred times the limit in total.
             for _ in 0..<200 {
                 try await call.send([UInt8](repeating: 1, count: 50_000))
                 #expect(try await call.next()?.count == 50_000)
@@ -146,7 +147,7 @@ import Testing
             call.finish()
             #expect(try await call.next() == nil)
             #expect(await call.status() == .ok)
-            // One message that is too large by itself.
+            // A single message over the limit.
             let status = await status {
                 _ = try await channel.unary(
                     "/test.Echo/Unary", [UInt8](repeating: 1, count: 150_000), options: Self.options("good"))
@@ -177,15 +178,16 @@ import Testing
                 + [RawClient.Part](repeating: .call("/test/Large", fields: [("authorization", "good")]), count: 10)
             let stalled = client.open(parts)
             defer { close(stalled) }
-            // Three fit on the connection.
+            // Three answers fit on the connection.
             for _ in 0..<7 { #expect(await ends.next() == .resourceExhausted) }
             try await expectServed(channel)
-            // Another connection of the same account has the rest, and small answers still go.
+            // Another connection of the same account can use the rest, and small answers are still
+            // sent.
             try await expectServed(channel, as: "good")
             let second = client.open(parts)
             defer { close(second) }
             for _ in 0..<9 { #expect(await ends.next() == .resourceExhausted) }
-            // One that is read is slowed down, not refused.
+            // A call that is read is slowed down and not refused.
             let other = try channel.call("/test/Large", options: Self.options("other"))
             for _ in 0..<20 { #expect(try await other.next()?.count == 1_000_000) }
             other.cancel()
@@ -209,7 +211,7 @@ import Testing
         }
     }
 
-    @Test func `an account has so many connections`() async throws {
+    @Test func `an account's connections are limited`() async throws {
         var configuration = Self.configuration
         configuration.limits.connectionsPerAccount = 2
         try await withServer(configuration) { channel in

@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test func `the server knows who calls`() async throws {
+    @Test func `the server knows the address of the caller`() async throws {
         let routes = GRPCRoutes.unary { _, call in Array("\(call.path) \(call.peer)".utf8) }
         try await withServer(routes: routes) { channel in
             let answer = String(decoding: try await channel.unary("/test/Call", []), as: UTF8.self)
@@ -97,7 +97,7 @@ import Testing
         }
     }
 
-    @Test func `a trusted proxy names the client of each call, and nobody else does`() async throws {
+    @Test func `only a trusted proxy may name the client of a call`() async throws {
         let routes = GRPCRoutes.unary { _, call in Array(call.peer.utf8) }
         var behind = GRPCServerConfiguration()
         behind.trustedProxies = TrustedProxies([try #require(IPNetwork("127.0.0.1"))])

@@ -7,7 +7,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct ServerTests {
     @Test func `a port in use is an error that says so`() async throws {
-        // An address that no other test uses, as the port is to be free again.
+        // The address is used by no other test, so that the port stays free.
         let first = GRPCServer(GRPCServerConfiguration(host: "127.0.36.1"), routes: .echo)
         let port = try first.start()
         let second = GRPCServer(GRPCServerConfiguration(host: "127.0.36.1", port: port), routes: .echo)
@@ -32,7 +32,7 @@ import Testing
         #expect(error?.message.contains("no.such.host.invalid") == true)
     }
 
-    @Test(arguments: [-1, 65_536, 70_000, .max]) func `a port that is none is refused`(port: Int) {
+    @Test(arguments: [-1, 65_536, 70_000, .max]) func `an invalid port is refused`(port: Int) {
         let server = GRPCServer(GRPCServerConfiguration(port: port), routes: .echo)
         #expect(throws: GRPCServerError.self) { try server.start() }
     }
@@ -55,7 +55,7 @@ import Testing
         await server.shutdown(within: .zero)
     }
 
-    @Test func `a shutdown lets calls under way end`() async throws {
+    @Test func `a shutdown lets calls in progress end`() async throws {
         let begun = Events(of: Void.self)
         let server = GRPCServer { call in
             begun.add(())
@@ -65,7 +65,7 @@ import Testing
         let call = try channel.call("/any")
         _ = await begun.next()
         async let stopped: Void = server.shutdown(within: .seconds(3600))
-        // A new call is refused once the shutdown has begun.
+        // New calls are refused once the shutdown has started.
         while (try? await channel.unary("/any", [1], options: GRPCCallOptions(timeout: .seconds(10)))) != nil {}
         try await call.send([5])
         #expect(try await call.next() == [5])
@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    @Test func `who reads a call that has been finished meets its end`() async throws {
+    @Test func `a reader of a finished call gets its end`() async throws {
         let read = Events(of: Bool.self)
         let routes = GRPCRoutes.streaming { call in
             async let next = call.next()
@@ -109,13 +109,13 @@ import Testing
         }
     }
 
-    @Test func `a client that answers nothing does not hold a shutdown up`() async throws {
+    @Test func `a client that does not answer does not delay a shutdown`() async throws {
         let server = GRPCServer(routes: .echo)
         let port = try server.start()
         let silent = try RawClient("127.0.0.1:\(port)").connection(
             sending: Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8) + [0, 0, 0, 4, 0, 0, 0, 0, 0])
         defer { close(silent) }
-        // Behind it, so that it has been accepted.
+        // This connection comes second, so the silent one has been accepted.
         let channel = GRPCChannel("127.0.0.1:\(port)")
         #expect(try await channel.unary("/test.Echo/Unary", [1]) == [1])
         await server.shutdown(within: .zero)

@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func `an unforeseen error tells the peer nothing`() async throws {
+    @Test func `an unexpected error reveals nothing to the peer`() async throws {
         struct Secret: Error { let text = "password" }
         try await withServer(routes: .unary { _, _ in throw Secret() }) { channel in
             let thrown = await status { _ = try await channel.unary("/test/Call", []) }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import GRPCServer
 
-/// How calls are written in the frames of HTTP/2.
+/// Tests of the encoding of calls in HTTP/2 frames.
 struct WireTests {
     private func messages(
         _ pieces: [[UInt8]], limit: Int? = nil, encoding: MessageEncoding = .identity
@@ -34,7 +34,7 @@ struct WireTests {
     }
 
     @Test(arguments: [
-        // Six hundred zeros, by Python's zlib and gzip.
+        // Six hundred zeros, compressed by Python's zlib and gzip.
         (MessageEncoding.deflate, [120, 156, 99, 96, 24, 5, 163, 128, 250, 0, 0, 2, 88, 0, 1] as [UInt8]),
         (.gzip, [31, 139, 8, 0, 0, 0, 0, 0, 2, 3, 99, 96, 24, 5, 163, 128, 250, 0, 0, 35, 162, 237, 119, 88, 2, 0, 0]),
     ])
@@ -44,7 +44,7 @@ struct WireTests {
         let sent = [1, 0, 0, 0, UInt8(bytes.count)] + bytes
         let found = try messages([sent, [0, 0, 0, 0, 1, 9], sent], limit: 600, encoding: encoding)
         #expect(found.messages == [[UInt8](repeating: 0, count: 600), [9], [UInt8](repeating: 0, count: 600)])
-        // What waits for its reader is no larger than what was sent.
+        // A message that waits for its reader is no larger than it was sent.
         var reader = MessageReader(limit: 600)
         reader.encoding = encoding
         var waiting: [[UInt8]] = []
@@ -57,7 +57,7 @@ struct WireTests {
         #expect(damaged?.code == .internal)
     }
 
-    @Test func `a message that is too large, or of a form that was not told, is refused`() throws {
+    @Test func `a message that is too large, or in an undeclared format, is refused`() throws {
         #expect(throws: GRPCStatus.self) { try messages([[0, 0, 0, 0, 11]], limit: 10) }
         #expect(try messages([[0, 0, 0, 0, 10]], limit: 10).messages == [])
         #expect(throws: GRPCStatus.self) { try messages([[0, 255, 255, 255, 255]], limit: 16 << 20) }
@@ -106,12 +106,12 @@ struct WireTests {
         #expect(head.metadata.entries.suffix(2).map(\.bytes) == [[0, 255, 10], [255]])
     }
 
-    @Test func `what is no call is told so`() {
+    @Test func `a request that is not a call is recognized`() {
         #expect(!isCall(head([(":method", "GET")])))
         #expect(!isCall(head([("content-type", "application/json")])))
         #expect(!isCall(head([("grpc-encoding", "br")])))
         #expect(!isCall(head([("x-bin", "?")])))
-        // Also where what says that it is a call comes behind.
+        // This also holds if the field that identifies a call comes after the large one.
         let large = head([("x", String(repeating: "a", count: 1000)), ("content-type", "application/grpc")], type: nil)
         guard case .call(let status) = large.problem else {
             Issue.record("It is taken.")

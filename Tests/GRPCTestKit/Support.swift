@@ -3,7 +3,7 @@ package import GRPCProtocol
 package import GRPCServer
 import Glibc
 
-/// Starts a server on a free port, gives a channel to it to the body, and stops both.
+/// Starts a server on a free port, calls the body with a channel to it, and stops both.
 package func withServer(
     _ configuration: GRPCServerConfiguration = GRPCServerConfiguration(),
     channel channelConfiguration: GRPCChannelConfiguration = GRPCChannelConfiguration(),
@@ -24,19 +24,19 @@ package func withServer(
 }
 
 extension GRPCRoutes {
-    /// One method of each kind.
+    /// Routes with one method of each kind.
     package static var echo: GRPCRoutes {
         var routes = GRPCRoutes()
         routes["/test.Echo/Unary"] = .unary { request, _ in request }
         routes["/test.Echo/Bidi"] = .streaming { call in
             for try await message in call.requests { try await call.send(message) }
         }
-        // Answers [n] with n messages.
+        // The answer to [n] is n messages.
         routes["/test.Echo/Count"] = .streaming { call in
             let count = try await call.next()?.first ?? 0
             for number in 0..<count { try await call.send([number]) }
         }
-        // Answers with the sum of all first bytes.
+        // The answer is the sum of all first bytes.
         routes["/test.Echo/Sum"] = .streaming { call in
             var sum: UInt8 = 0
             for try await message in call.requests { sum &+= message.first ?? 0 }
@@ -60,7 +60,7 @@ extension GRPCRoutes {
     }
 }
 
-/// Things that happened somewhere else, to be awaited in the test.
+/// Events that happen elsewhere, for which a test waits.
 package struct Events<Event: Sendable>: Sendable {
     private let stream: AsyncStream<Event>
     private let continuation: AsyncStream<Event>.Continuation
@@ -71,14 +71,15 @@ package struct Events<Event: Sendable>: Sendable {
 
     package func add(_ event: Event) { continuation.yield(event) }
 
-    /// The next event. Only one task may wait.
+    /// Waits for the next event. Only one task may wait.
     package func next() async -> Event? {
         var iterator = stream.makeAsyncIterator()
         return await iterator.next()
     }
 }
 
-/// Returns the status that the body throws. One that no expectation names stands for no status, or another error.
+/// Returns the status that the body throws. For no error or one of another type, it returns a
+/// status that no test expects.
 package func status(_ body: () async throws -> Void) async -> GRPCStatus {
     do {
         try await body()

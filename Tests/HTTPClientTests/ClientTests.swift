@@ -7,7 +7,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1)))
 struct ClientTests {
-    @Test func `nobody there is told from a name that is not known`() async throws {
+    @Test func `an unreachable server is distinguished from an unknown name`() async throws {
         let unused = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(unused) }
         let server = HTTPServer(.tcp(host: "127.0.0.1", port: 0)) { _ in HTTPResponse() }
@@ -41,7 +41,7 @@ struct ClientTests {
         }
     }
 
-    @Test func `clients that are let go together with answers that nobody has read end`() async throws {
+    @Test func `clients released with unread responses end`() async throws {
         let body = pattern(2 << 20)
         try await withServer { _ in
             HTTPResponse(body: .bytes(body))
@@ -92,7 +92,7 @@ struct ClientTests {
         }
     }
 
-    @Test func `a response that nobody reads any more is given up`() async throws {
+    @Test func `a response without a reader is cancelled`() async throws {
         let events = Events<String>()
         try await withServer { _ in
             HTTPResponse(
@@ -126,7 +126,7 @@ struct ClientTests {
     }
 
     @Test(arguments: [0, 1, 300_000, 3_000_000])
-    func `the rest of a body comes into the place that is made for it`(length: Int) async throws {
+    func `the rest of a body is written into its final place`(length: Int) async throws {
         let whole = (0..<length).map { UInt8(truncatingIfNeeded: $0 / 7) }
         try await withServer { _ in
             HTTPResponse(body: .bytes(whole))
@@ -147,7 +147,7 @@ struct ClientTests {
         }
     }
 
-    @Test func `what came of a body before it broke off is there`() async throws {
+    @Test func `the part of a body before it broke off is available`() async throws {
         struct Trouble: Error {}
         let chunk = [UInt8](repeating: 7, count: 100_000)
         try await withServer { _ in
@@ -243,7 +243,7 @@ struct ClientTests {
         }
     }
 
-    @Test func `a peer that does not speak HTTP is told from one that answers`() async throws {
+    @Test func `a peer that does not speak HTTP is distinguished from one that answers`() async throws {
         let listener = try RawListener()
         let answer = Task { await code { try await get(listener.url) } }
         listener.answer("SSH-2.0-OpenSSH\r\n")
@@ -268,7 +268,7 @@ struct ClientTests {
     }
 }
 
-/// Three bytes, and what came behind them.
+/// Three bytes, followed by those that were received.
 private final class Collected {
     private(set) var bytes: [UInt8] = [1, 2, 3]
 

@@ -79,7 +79,7 @@ struct LoopbackTests {
         }
     }
 
-    @Test func `HEAD tells the length without a body`() async throws {
+    @Test func `HEAD returns the length without a body`() async throws {
         try await withServer { _ in
             HTTPResponse(body: .omitted(length: 12345))
         } run: { url in

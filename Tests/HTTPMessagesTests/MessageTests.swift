@@ -19,7 +19,7 @@ struct MessageTests {
         #expect(HTTPHeaders(dictionaryLiteral: ("Content-Length", text)).contentLength == number)
     }
 
-    @Test func `a target is taken apart`() throws {
+    @Test func `a target is parsed`() throws {
         let target = try #require(HTTPTarget("/a%2Fb//c%20d/?x=1&uploads&y=a%26b=c&x=2"))
         #expect(target.rawPath == "/a%2Fb//c%20d/")
         #expect(target.path == "/a/b//c d/")
@@ -32,7 +32,7 @@ struct MessageTests {
     }
 
     @Test(arguments: ["", "a", "//[", "/a b", "/#", "/%", "/%A", "/%GG", "/%00", "/%C3", "/?%", "ftp://x/", "/\u{7F}"])
-    func `a target with anything odd is no target`(text: String) {
+    func `a malformed target is refused`(text: String) {
         #expect(text == "//[" || HTTPTarget(text) == nil)
     }
 
@@ -52,7 +52,7 @@ struct MessageTests {
         }
     }
 
-    @Test func `encoding keeps what it is told to`() {
+    @Test func `encoding keeps the given characters`() {
         #expect(PercentEncoding.encode("a/b c~ä", keeping: "/") == "a/b%20c~%C3%A4")
         #expect(PercentEncoding.decode("a+b", plusIsSpace: true) == "a b")
         #expect(PercentEncoding.decode("a+b") == "a+b")
@@ -72,7 +72,7 @@ struct MessageTests {
     }
 }
 
-/// SplitMix64.
+/// SplitMix64, a generator with the same numbers for the same seed.
 struct Random {
     private var state: UInt64
 

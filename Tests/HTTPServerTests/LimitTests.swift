@@ -6,7 +6,7 @@ import HTTPTestKit
 import SystemIO
 import Testing
 
-/// Clients that take what a server has without asking for anything.
+/// Tests of clients that hold a server's resources without making requests.
 @Suite(.timeLimit(.minutes(1)))
 struct LimitTests {
     private static let request = "GET / HTTP/1.1\r\nHost: h\r\n\r\n"
@@ -201,7 +201,7 @@ struct LimitTests {
     }
 }
 
-/// Tells when the last reference to it goes.
+/// An object that reports when its last reference is released.
 private final class Token: Sendable {
     let bytes = [UInt8](repeating: 1, count: 1 << 20)
     private let onEnd: @Sendable () -> Void
@@ -212,8 +212,10 @@ private final class Token: Sendable {
 }
 
 extension RawConnection {
-    /// Sends the text again and again until the other end closes, or says what is expected.
-    /// - Returns: what was read.
+    /// Sends the text repeatedly until the other end closes the connection or sends the expected
+    /// text.
+    ///
+    /// - Returns: The text that was read.
     func readWhileSending(_ text: String, until end: String = "never") -> String {
         var pause = timeval(tv_sec: 0, tv_usec: 20_000)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &pause, socklen_t(MemoryLayout<timeval>.size))
@@ -228,6 +230,6 @@ extension RawConnection {
         return all
     }
 
-    /// Returns the descriptor, which the caller closes.
+    /// Returns a descriptor, which the caller closes.
     consuming func release() -> Int32 { dup(descriptor) }
 }

@@ -24,14 +24,14 @@ struct ListeningTests {
         }
     }
 
-    @Test func `a socket file is replaced only where nobody answers`() async throws {
+    @Test func `a socket file is replaced only if no server answers`() async throws {
         try await withTemporaryDirectory { directory in
             let path = "\(directory)/socket"
             try await withServer(.unix(path: path), handler: { _ in HTTPResponse() }) { _ in
                 let second = HTTPServer(.unix(path: path)) { _ in HTTPResponse() }
                 let error = #expect(throws: HTTPError.self) { try second.start() }
                 #expect(error?.code == .cannotListen)
-                // What a killed process leaves behind.
+                // Simulate the socket file that a killed process leaves.
                 #expect(rename(path, "\(directory)/file") == 0)
             }
             #expect(rename("\(directory)/file", path) == 0)
@@ -72,7 +72,7 @@ struct ListeningTests {
         #expect(throws: HTTPError.self) { try HTTPServer(.descriptor(0)) { _ in HTTPResponse() }.start() }
     }
 
-    @Test func `a stop lets requests under way end and refuses new ones`() async throws {
+    @Test func `a stop lets requests in progress end and refuses new ones`() async throws {
         let events = Events<String>()
         let release = Events<Void>()
         let server = HTTPServer(.tcp(host: "127.0.0.1", port: 0)) { _ in
@@ -112,7 +112,7 @@ struct ListeningTests {
         #expect(await request.value == .connectionLost)
     }
 
-    @Test func `a stop with half a body under way does not hang`() async throws {
+    @Test func `a stop during a body does not hang`() async throws {
         let events = Events<String>()
         let server = HTTPServer(.tcp(host: "127.0.0.1", port: 0)) { request in
             events.send("started")

@@ -18,7 +18,7 @@ struct ServerTests {
         }
     }
 
-    @Test func `a trusted proxy names the client of each request, and nobody else does`() async throws {
+    @Test func `only a trusted proxy may name the client of a request`() async throws {
         let network = try #require(IPNetwork("127.0.0.0/8"))
         for (proxies, expected) in [(TrustedProxies([network]), "198.51.100.7:0"), (TrustedProxies(), "127.0.0.1")] {
             try await withServer(proxies: proxies) {
@@ -89,7 +89,7 @@ struct ServerTests {
             let long = try #require(await lengths.next())
             #expect(long.reduce(0, +) == sent.count)
             #expect(long.dropLast().allSatisfy { $0 >= 256 << 10 }, "\(long)")
-            // Each is sent once the one before was seen.
+            // Each part is sent once the previous one was received.
             parts.send([1])
             let body = HTTPBody.stream {
                 let part = await parts.next()
@@ -133,12 +133,12 @@ struct ServerTests {
             switch self {
             case .nothing, .empty: 0
             case .chunked: 3
-            // More than the server keeps for a handler that does not read.
+            // More than the server buffers for a handler that does not read.
             case .large: 300_000
             }
         }
 
-        /// What a request has behind its target and host.
+        /// The rest of a request after its target and host.
         var rest: (head: String, body: String) {
             switch self {
             case .nothing: ("\r\n", "")
@@ -150,14 +150,15 @@ struct ServerTests {
     }
 
     enum Answer: CaseIterable {
-        /// Without a look at the body.
+        /// An answer that is sent without reading the body.
         case atOnce
         case whenRead
-        /// Not before the client has closed its side.
+        /// An answer that is sent after the client has closed its side.
         case late
     }
 
-    /// Who has nothing more to say may close their side and wait; not for longer than the answer takes.
+    /// Checks that a client may close its side after its request, and that the connection ends
+    /// right after the answer.
     @Test(arguments: Sent.allCases, Answer.allCases)
     func `a client that closes its side behind the request gets the answer and the end`(
         sent: Sent, answer: Answer
@@ -170,12 +171,12 @@ struct ServerTests {
             if answer == .late { _ = await Task { await mayAnswer.next() }.value }
             return .text(.ok, "\(try await request.body.collect(limit: .max).count)")
         } run: { url in
-            // libmicrohttpd has a look at the oldest connection where it has none at the others.
+            // libmicrohttpd examines only the oldest connection if no other one is active.
             let oldest = try RawConnection(port: port(of: url))
             for round in 0..<20 {
                 let connection = try RawConnection(port: port(of: url))
                 connection.send("PUT / HTTP/1.1\r\nHost: x\r\n\(sent.rest.head)")
-                // The handler is at work before the body comes, or is not.
+                // The handler runs before the body arrives in every other round.
                 let isApart = round % 2 == 0 && sent.size > 0
                 if isApart { _ = await started.next() }
                 connection.send(sent.rest.body, isFollowed: true)
@@ -207,7 +208,8 @@ struct ServerTests {
         }
     }
 
-    /// Whatever of the request is missing, the connection does not stand there until its time is over.
+    /// Checks that the connection ends at once, and not at its time limit, whatever part of the
+    /// request is missing.
     @Test(arguments: ["", "PUT / HT", "PUT / HTTP/1.1\r\nHost: x\r\nContent-Length: 300001\r\n\r\n"])
     func `a client that closes its side within the request gets the end`(start: String) async throws {
         try await withServer { request in
@@ -225,7 +227,7 @@ struct ServerTests {
     }
 
     @Test func `a handler that reads a body learns that it breaks off`() async throws {
-        // Whichever comes first: the body's end, or the cancellation of the handler, whose client is gone.
+        // Either the body ends first, or the handler is cancelled because its client is gone.
         let outcome = Events<Bool>()
         try await withServer { request in
             do {
@@ -316,7 +318,7 @@ struct ServerTests {
         }
     }
 
-    @Test func `a client that stands still is let go`() async throws {
+    @Test func `an idle client is disconnected`() async throws {
         var limits = HTTPServer.Limits()
         limits.idle = .seconds(1)
         try await withServer(limits: limits) { request in
@@ -345,7 +347,7 @@ struct ServerTests {
             var received = 0
             while received < 30 << 20, let chunk = try await iterator.next() {
                 received += chunk.count
-                // Socket buffers, libcurl's, and one high-water mark a side.
+                // The buffers of the sockets and of libcurl, and one high-water mark on each side.
                 #expect(produced.value - received < 24 << 20)
             }
             #expect(received >= 30 << 20)

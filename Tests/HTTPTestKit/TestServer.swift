@@ -3,7 +3,7 @@ package import HTTPMessages
 package import HTTPServer
 package import SystemIO
 
-/// Runs a server for as long as the closure runs, and stops it. The closure gets the URL of its root.
+/// Starts a server, calls the closure with the URL of its root, and stops the server.
 package func withServer(
     _ address: HTTPServerAddress = .tcp(host: "127.0.0.1", port: 0), limits: HTTPServer.Limits = .init(),
     proxies: TrustedProxies = TrustedProxies(),
@@ -38,7 +38,7 @@ package func pattern(_ count: Int) -> [UInt8] {
     return Array(bytes[..<count])
 }
 
-/// The code of the `HTTPError` that the closure throws; nil where it throws none.
+/// Returns the code of the `HTTPError` that the closure throws; nil if it throws none.
 package func code(_ body: () async throws -> Void) async -> HTTPError.Code? {
     do {
         try await body()
@@ -48,7 +48,7 @@ package func code(_ body: () async throws -> Void) async -> HTTPError.Code? {
     }
 }
 
-/// Passes values from handlers to the test, which awaits them in turn.
+/// A queue that passes values from handlers to the test.
 package struct Events<Value: Sendable>: Sendable {
     private let stream: AsyncStream<Value>
     private let continuation: AsyncStream<Value>.Continuation
@@ -60,12 +60,13 @@ package struct Events<Value: Sendable>: Sendable {
     package func next() async -> Value? { await stream.first { _ in true } }
 }
 
-/// For what blocks. Dispatch's threads are few and run the tasks, too: where they all block, it takes a second to add one.
+/// Runs a blocking function on a thread of its own. Dispatch has few threads, which also run the
+/// tasks; if all of them block, it takes a second to add one.
 private func onOwnThread(_ body: @escaping @Sendable () -> Void) {
     do {
         try WorkerThread.start(named: "test-socket", body)
     } catch {
-        // The test shows what does not work.
+        // The test will show the failure.
         body()
     }
 }
@@ -90,7 +91,10 @@ package struct RawConnection: ~Copyable {
 
     deinit { close(descriptor) }
 
-    /// - Parameter isFollowed: the system may hold the bytes back until more goes with them, or the end.
+    /// Sends a text.
+    ///
+    /// - Parameter isFollowed: Whether the system may hold the bytes back until more bytes, or the
+    ///   end, are sent with them.
     package func send(_ text: String, isFollowed: Bool = false) {
         let bytes = Array(text.utf8)
         _ = Glibc.send(descriptor, bytes, bytes.count, Int32(isFollowed ? MSG_NOSIGNAL | MSG_MORE : MSG_NOSIGNAL))
@@ -98,7 +102,7 @@ package struct RawConnection: ~Copyable {
 
     package func closeSending() { shutdown(descriptor, Int32(SHUT_WR)) }
 
-    /// Reads until the text has come, or the end.
+    /// Reads until the text has arrived, or up to the end.
     package func read(until text: String) async -> String {
         let descriptor = descriptor
         return await withCheckedContinuation { continuation in
@@ -118,7 +122,7 @@ package struct RawConnection: ~Copyable {
     }
 }
 
-/// A plain listening socket, for answers that no server library would give.
+/// A plain listening socket, for responses that no server library would send.
 package struct RawListener: ~Copyable {
     package let descriptor: Int32
     package let url: String
@@ -137,7 +141,7 @@ package struct RawListener: ~Copyable {
 
     deinit { close(descriptor) }
 
-    /// Says this to the next one who connects, and hangs up.
+    /// Sends the text to the next client that connects, and hangs up.
     package func answer(_ text: String) {
         let descriptor = descriptor
         onOwnThread {
@@ -156,5 +160,5 @@ package struct RawListener: ~Copyable {
     }
 }
 
-/// Returns the port that a URL without a path names; 0 if it names none, which no server has.
+/// Returns the port in a URL without a path; 0 if it has none, which no server uses.
 package func port(of url: String) -> Int { url.split(separator: ":").last.flatMap { Int($0) } ?? 0 }

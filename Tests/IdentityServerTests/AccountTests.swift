@@ -41,7 +41,7 @@ struct AccountTests {
         }
     }
 
-    @Test func `guessing gets slower, and neither another account nor its address is in the way`() async throws {
+    @Test func `guessing gets slower without affecting other accounts or addresses`() async throws {
         try await withIdentity { test in
             let client = test.client
             _ = try await client.signUp(email: "a@b.c", password: "secret1")
@@ -81,7 +81,8 @@ struct AccountTests {
             let refused = try await test.refusal("/v1/accounts:signUp", ["invitationCode": "aaaaa-bbbbb"])
             #expect(refused?.hasPrefix("INVALID_OOB_CODE : ") == true)
             _ = try await client.signUpAnonymously(invitation: code)
-            // An account that cannot be made uses nothing up; who has no invitation does not learn which accounts there are.
+            // A failed sign-up uses up nothing, and a client without an invitation does not learn
+            // which accounts exist.
             _ = try await accounts.add(email: "taken@b.c", password: "secret1", now: now)
             func signUp(_ email: String, _ code: String?) async -> IdentityError.Code? {
                 await IdentityTestKit.code {
@@ -131,7 +132,7 @@ struct AccountTests {
         }
     }
 
-    @Test func `a code sets the password once, and ends the sessions of before`() async throws {
+    @Test func `a code sets the password once, and ends earlier sessions`() async throws {
         try await withIdentity { test in
             let (client, accounts) = (test.client, test.identity.accounts)
             let (account, first) = try await accounts.add(
@@ -160,7 +161,7 @@ struct AccountTests {
         }
     }
 
-    @Test func `the last way to sign in cannot be taken away`() async throws {
+    @Test func `the last way to sign in cannot be removed`() async throws {
         try await withIdentity { test in
             let session = try await test.client.signUp(email: "a@b.c", password: "secret1")
             func unlink(_ provider: JSON) async throws -> String? {
@@ -218,7 +219,7 @@ struct AccountTests {
     ]
 
     @Test(arguments: refusedSignUps)
-    func `a sign-up that cannot be is refused with its code`(expected: String, request: JSON) async throws {
+    func `an invalid sign-up is refused with its code`(expected: String, request: JSON) async throws {
         try await withIdentity { test in
             _ = try await test.client.signUp(email: "taken@b.c", password: "secret1")
             for prefix in ["", "/identitytoolkit.googleapis.com"] {
@@ -245,7 +246,7 @@ struct AccountTests {
         }
     }
 
-    @Test func `who is signed in learns the id of an address, and cannot try many`() async throws {
+    @Test func `a signed-in user can look up the id of an address, but not of many`() async throws {
         try await withIdentity { test in
             let anna = try await test.client.signUp(email: "anna@b.c", password: "secret1")
             let bob = try await test.client.signUp(email: "bob@b.c", password: "secret1")
@@ -260,7 +261,7 @@ struct AccountTests {
             let refused = await code { _ = try await test.client.userID(of: "anna@b.c", idToken: bob.idToken) }
             #expect(refused == .tooManyAttempts)
             #expect(try await test.client.userID(of: "bob@b.c", idToken: anna.idToken) == bob.userID)
-            // Fresh accounts do not help.
+            // New accounts do not help.
             for _ in 0..<4 {
                 let session = try await test.client.signUpAnonymously()
                 for number in 0..<10 {
@@ -304,7 +305,7 @@ struct AccountTests {
         }
     }
 
-    @Test func `what could lock the owner out needs a fresh sign-in`() async throws {
+    @Test func `changes that could lock out the owner need a recent sign-in`() async throws {
         try await withIdentity { test in
             let session = try await test.client.signUp(email: "a@b.c", password: "secret1")
             test.clock.advance(901)
@@ -341,7 +342,7 @@ struct AccountTests {
         ("grant_type=refresh_token", "MISSING_REFRESH_TOKEN"),
         ("grant_type=refresh_token&refresh_token=made-up", "TOKEN_EXPIRED"), ("%zz", "INVALID_REQUEST"),
     ])
-    func `a refresh that cannot be is refused with its code`(form: String, expected: String) async throws {
+    func `an invalid refresh is refused with its code`(form: String, expected: String) async throws {
         try await withIdentity { test in
             for path in ["/v1/token", "/securetoken.googleapis.com/v1/token?key=x"] {
                 let response = try await HTTPClient().send(HTTPRequest(.post, test.url + path, body: .text(form)))
@@ -352,7 +353,7 @@ struct AccountTests {
         }
     }
 
-    @Test func `accounts and keys outlive the server, in files that only it can read`() async throws {
+    @Test func `accounts and keys survive the server, in files that only it can read`() async throws {
         try await withIdentity { test in
             let session = try await test.client.signUp(email: "a@b.c", password: "secret1")
             await test.identity.close()

@@ -7,7 +7,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1)))
 struct AuthenticatorTests {
-    @Test func `a bearer token stands for its user, no header for nobody`() async throws {
+    @Test func `a bearer token identifies its user, and no header identifies no user`() async throws {
         try await withIdentity { test in
             let session = try await test.client.signUpAnonymously()
             let authenticator = test.identity.authenticator

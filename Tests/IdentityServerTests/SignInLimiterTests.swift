@@ -22,7 +22,7 @@ import Testing
         fail(&limiter, failures, account: "anna", from: home)
         #expect(limiter.delay(account: "anna", address: home, now: 0) == delay)
         #expect(limiter.delay(account: "anna", address: home, now: delay) == 0)
-        // A clock that was set back by a day.
+        // The clock was set back by a day.
         #expect(limiter.delay(account: "anna", address: home, now: -86_400) == 0)
         #expect(limiter.delay(account: "anna", address: elsewhere, now: 0) == 0)
         #expect(limiter.delay(account: "bob", address: home, now: 0) == 0)
@@ -38,7 +38,7 @@ import Testing
         #expect(limiter.delay(account: "anna", address: home, now: SignInLimiter.memory) == 0)
     }
 
-    @Test func `an address that tries many accounts is stopped, and not who signed in there before`() {
+    @Test func `an address that tries many accounts is stopped, except for users who signed in there before`() {
         var limiter = SignInLimiter()
         limiter.succeed(account: "bob", address: home, now: 0)
         for number in 0..<SignInLimiter.accountsPerAddress {
@@ -51,13 +51,13 @@ import Testing
         #expect(limiter.delay(account: "carol", address: home, now: SignInLimiter.memory) == 0)
     }
 
-    @Test func `made-up accounts use up nothing of the others behind the address`() {
+    @Test func `made-up accounts do not use up the allowance of others behind the address`() {
         var limiter = SignInLimiter()
         for number in 0..<5000 { fail(&limiter, 1, account: "made up \(number)", exists: false, from: home) }
         #expect(limiter.delay(account: "carol", address: home, now: 0) == 0)
     }
 
-    @Test func `memory is bounded, whatever comes`() {
+    @Test func `memory is bounded for any input`() {
         var limiter = SignInLimiter()
         for number in 0..<60_000 {
             let address = NetworkAddress(peer: "10.\(number >> 16).\(number >> 8 & 255).\(number & 255):1")
@@ -87,7 +87,7 @@ import Testing
         #expect({ buckets.take("b", now: 0) }())
         #expect({ buckets.take("a", now: 2) }())
         #expect({ !buckets.take("a", now: 2) }())
-        // A clock that is set back refills nothing by that, and goes on from there.
+        // Setting the clock back refills nothing; refilling continues from the new time.
         #expect({ !buckets.take("a", now: -100) }())
         #expect({ buckets.take("a", now: -98) }())
         for number in 0..<1000 { _ = buckets.take("\(number)", now: 4) }

@@ -29,7 +29,7 @@ struct StorageTests {
         }
     }
 
-    @Test func `a session token changed anywhere is worth nothing`() async throws {
+    @Test func `a session token with any change is invalid`() async throws {
         try await withIdentity { test in
             let session = try await test.client.signUpAnonymously()
             let keys = try await test.client.storageCredential(idToken: session.idToken)
@@ -66,7 +66,7 @@ struct StorageTests {
         ("Action=AssumeRoleWithWebIdentity&WebIdentityToken=x&DurationSeconds=99999999999999999999", "ValidationError"),
         ("%", "MalformedQueryString"),
     ])
-    func `what STS cannot do is answered as AWS does`(form: String, expected: String) async throws {
+    func `unsupported STS calls are answered like AWS does`(form: String, expected: String) async throws {
         try await withIdentity { test in
             let headers: HTTPHeaders = ["Content-Type": "application/x-www-form-urlencoded; charset=utf-8"]
             let request = HTTPRequest(.post, test.url + "/", headers: headers, body: .text(form))

@@ -27,7 +27,7 @@ struct TokenTests {
         }
     }
 
-    @Test func `a token ends when its time has come, and one from the future is refused`() async throws {
+    @Test func `a token expires, and one from the future is refused`() async throws {
         try await withIdentity { test in
             let session = try await test.client.signUpAnonymously()
             let verifier = test.identity.verifier
@@ -129,7 +129,7 @@ struct TokenTests {
         }
     }
 
-    @Test func `after a rotation older tokens are still good, and the newest key signs`() throws {
+    @Test func `after a rotation older tokens are still valid, and the newest key signs`() throws {
         var keys = try SigningKeys()
         let old = keys.publicKeys.keys
         try keys.rotate()
@@ -139,7 +139,7 @@ struct TokenTests {
         #expect(keys.jwks["keys"]?.arrayValue?.count == 4)
     }
 
-    @Test func `a damaged key file is named and left alone`() async throws {
+    @Test func `a damaged key file is named and left unchanged`() async throws {
         try await withTemporaryDirectory { directory in
             let path = "\(directory)/signing-keys.pem"
             let file = try #require(fopen(path, "w"))

@@ -14,12 +14,12 @@ package struct TestIdentity: Sendable {
     package let url: String
     package let directory: String
     package let clock: TestClock
-    /// How many requests have come.
+    /// The number of requests so far.
     package let requests: TestClock
 
     package var client: IdentityClient { IdentityClient(url: url) }
 
-    /// The parts of an answer that a test looks at.
+    /// Posts a request, and returns the status and the body of the response.
     package func post(_ path: String, _ body: JSON) async throws -> (status: HTTPStatus, body: JSON) {
         let request = HTTPRequest(
             .post, url + path, headers: ["Content-Type": "application/json"], body: .bytes(body.bytes))
@@ -27,7 +27,7 @@ package struct TestIdentity: Sendable {
         return (response.status, try JSON(parsing: try await response.body.collect(limit: 1 << 20)))
     }
 
-    /// The error code that a call is refused with.
+    /// Returns the error code with which a call is refused; nil if it succeeds.
     package func refusal(_ path: String, _ body: JSON) async throws -> String? {
         let (status, answer) = try await post(path, body)
         return status == .ok ? nil : answer["error"]?["message"]?.stringValue
@@ -44,10 +44,12 @@ package final class TestClock: Sendable {
     package func advance(_ count: Int64) { value.withLock { $0 += count } }
 }
 
-/// Making a key takes longer than most tests.
+/// Signing keys that all tests share, because creating a key takes longer than most tests.
 private let keys = Result { try SigningKeys() }
 
-/// - Parameter start: the server's time at the beginning, in seconds since 1970.
+/// Runs an identity server while the body runs.
+///
+/// - Parameter start: The server's time at the start, in seconds since 1970.
 package func withIdentity(
     start: Int64 = 1_800_000_000, isEmulator: Bool = false, signUp: SignUpPolicy = .open,
     _ body: (TestIdentity) async throws -> Void

@@ -7,7 +7,8 @@ import Testing
 @testable import ObjectStorage
 @testable import S3Server
 
-/// The accounts of a server as its S3 sees them: requests are signed by the client of `ObjectStorage`.
+/// Tests of access to the objects of accounts. Requests are signed by the client of
+/// `ObjectStorage`.
 struct AccessTests {
     private static let now: Int64 = 1_795_219_200
 
@@ -72,7 +73,7 @@ struct AccessTests {
         #expect(try await answer(.get, "/data/v/other", prefix: nil).text == "12345")
     }
 
-    @Test func `an account that makes too many requests is slowed down, and others are not`() async throws {
+    @Test func `an account that makes too many requests is refused without affecting others`() async throws {
         let busy = Quotas(isBusy: true)
         let refused = try await answer(.get, "/data/u/own", busy)
         #expect(refused.status == 503 && refused.text.contains("<Code>SlowDown</Code>"), "\(refused)")

@@ -3,8 +3,9 @@ import Testing
 
 @testable import S3Server
 
-/// Amazon's published examples of `aws-chunked` ("Signature Calculations: Transferring Payload in Multiple Chunks", with and without
-/// trailing headers, Amazon S3 API Reference): 66,560 times the letter a.
+/// Amazon's published examples of `aws-chunked` ("Signature Calculations: Transferring Payload in
+/// Multiple Chunks", with and without trailing headers, Amazon S3 API Reference): 66,560 times the
+/// letter a.
 struct ChunkedBodyTests {
     private static func signer(seed: String) -> ChunkSigner {
         let scope = "20130524/us-east-1/s3/aws4_request"
@@ -31,7 +32,7 @@ struct ChunkedBodyTests {
     private static let plainSeed = "4f232c4386841ef735655705268965c44a0e4690baa4adea153f7db9fa80a0a9"
     private static let trailingSeed = "106e2a8a18243abcf37539882f36619c00e2dfc72633413f02d3b74544bfeb8e"
 
-    /// A body that arrives in pieces of that size.
+    /// Returns a body that arrives in pieces of that size.
     private func body(_ text: String, pieces: Int = .max) -> HTTPBody {
         let bytes = Array(text.utf8)
         return .stream(
@@ -99,7 +100,7 @@ struct ChunkedBodyTests {
         let text = "5\r\nhello\r\n3\r\nabc\r\n0\r\nx-amz-checksum-crc32:AAAAAA==\r\n\r\n"
         let whole = try await read(ChunkedBody(body(text), signer: nil, hasTrailer: true))
         #expect(String(decoding: whole.bytes, as: UTF8.self) == "helloabc")
-        // Behind the header of the last chunk, at 18..<21, no byte of the object is missing any more.
+        // After the header of the last chunk, at 18..<21, all bytes of the object have arrived.
         for length in 0..<21 {
             await #expect(throws: S3Error.self, "\(length) bytes") {
                 _ = try await read(
@@ -112,7 +113,7 @@ struct ChunkedBodyTests {
     @Test(arguments: [
         "x\r\n", "-1\r\n", "5\r\nhelloXX", "FFFFFFFFFFFFFFFFFF\r\n", "\r\n", String(repeating: "1", count: 9000),
     ])
-    func `nonsense is refused`(text: String) async throws {
+    func `malformed chunks are refused`(text: String) async throws {
         await #expect(throws: S3Error.self) {
             _ = try await read(ChunkedBody(body(text), signer: nil, hasTrailer: true))
         }

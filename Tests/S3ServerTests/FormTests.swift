@@ -6,7 +6,7 @@ import Testing
 @testable import S3Server
 
 struct FormTests {
-    /// A request whose body comes in pieces of random lengths.
+    /// Returns a request with a body that arrives in pieces of random lengths.
     private static func request(_ body: String, seed: UInt64, type: String = "multipart/form-data; boundary=\"b-1\"")
         throws -> HTTPServerRequest
     {
@@ -50,7 +50,7 @@ struct FormTests {
     }
 
     @Test(arguments: 0..<20 as Range<UInt64>)
-    func `forms are refused where they break off`(seed: UInt64) async throws {
+    func `incomplete forms are refused`(seed: UInt64) async throws {
         let body = Self.part("key", "a") + Self.part("file", "content", file: "x")
         let form = try #require(FormReader(try Self.request(body, seed: seed)))
         _ = try await form.fields()
@@ -75,7 +75,7 @@ struct FormTests {
         }
     }
 
-    @Test func `a form keeps its policy, or it does not`() throws {
+    @Test func `a form is checked against its policy`() throws {
         func policy(_ conditions: String, expires: String = "2030-01-01T00:00:00.000Z") throws -> PostPolicy {
             try PostPolicy(parsing: Array("{\"expiration\": \"\(expires)\", \"conditions\": \(conditions)}".utf8))
         }

@@ -9,7 +9,7 @@ struct LimitsTests {
         #expect(throws: S3Error.self) { try limits.checkBeginning(besides: 2) }
         try limits.checkPart(5 << 20, besides: 5 << 20)
         #expect(throws: S3Error.self) { try limits.checkPart(5 << 20 + 1, besides: 5 << 20 + 1) }
-        // The least part counts a MiB.
+        // The smallest part counts as 1 MiB.
         try limits.checkPart(1, besides: 9 << 20)
         #expect(throws: S3Error.self) { try limits.checkPart(1, besides: 9 << 20 + 1) }
         #expect(throws: S3Error.self) { try limits.checkPart(.max, besides: .max) }

@@ -20,12 +20,12 @@ struct ObjectHeadersTests {
         #expect(throws: S3Error.self) { try ObjectHeaders.range(header, size: 10) }
     }
 
-    @Test func `no byte of an empty object can be had`() {
+    @Test func `an empty object has no range`() {
         #expect(throws: S3Error.self) { try ObjectHeaders.range("bytes=0-", size: 0) }
         #expect(throws: S3Error.self) { try ObjectHeaders.range("bytes=-1", size: 0) }
     }
 
-    /// RFC 9110 §14.2: a range that is malformed, or not supported, is ignored.
+    /// Checks that a malformed or unsupported range is ignored (RFC 9110 section 14.2).
     @Test(arguments: [
         nil, "", "bytes", "bytes=", "bytes=a-b", "bytes=4-2", "bytes=0-1,3-4", "lines=0-1", "bytes=--1", "bytes=0-1-2",
         "bytes=99999999999999999999-", "bytes=-",

@@ -19,7 +19,7 @@ struct ReceivingTests {
         #expect(try isSmall([:], .none))
         #expect(try isSmall([:], .stream(length: limit) { nil }))
         #expect(try !isSmall([:], .stream(length: limit + 1) { nil }))
-        // In chunks, with a length beside them that says nothing.
+        // A chunked body, with a Content-Length that must be ignored.
         #expect(try !isSmall(["Content-Length": "10"], .stream { nil }))
     }
 }

@@ -61,7 +61,7 @@ struct RequestHeaderRulesTests {
         ("", false),
         ("X\rAMZ-a", false), ("x-amZ-a", true),
     ])
-    func `a name of Amazon's begins so, in any case`(name: String, isAmazons: Bool) {
+    func `names of Amazon's headers are recognized in any case`(name: String, isAmazons: Bool) {
         #expect(RequestHeaderRules.isAmazons(name) == isAmazons)
     }
 

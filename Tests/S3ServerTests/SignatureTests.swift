@@ -5,11 +5,12 @@ import Testing
 
 @testable import S3Server
 
-/// Amazon's published examples ("Examples: Signature Calculations in AWS Signature Version 4", Amazon S3 API Reference).
+/// Amazon's published examples ("Examples: Signature Calculations in AWS Signature Version 4", Amazon S3
+/// API Reference).
 struct SignatureTests {
     private static let secret = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"
     private static let empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
-    /// 2013-05-24T00:00:00Z.
+    /// The time of the examples, 2013-05-24T00:00:00Z.
     private static let then: Int64 = 1_369_353_600
 
     private func signatures(now: Int64 = then) -> SignatureV4 {
@@ -88,7 +89,7 @@ struct SignatureTests {
         #expect(await code(try presigned(), now: Self.then - 1000) == "RequestTimeTooSkewed")
     }
 
-    @Test func `what was signed cannot be changed`() async throws {
+    @Test func `signed parts cannot be changed`() async throws {
         #expect(await code(try getObject("/test2.txt")) == "SignatureDoesNotMatch")
         #expect(await code(try getObject("/test.txt?versionId=1")) == "SignatureDoesNotMatch")
         #expect(await code(try getObject(range: "bytes=0-99")) == "SignatureDoesNotMatch")
@@ -99,20 +100,21 @@ struct SignatureTests {
         #expect(await code(head) == "SignatureDoesNotMatch")
     }
 
-    @Test func `a header of Amazon's that was not signed is refused`() async throws {
+    @Test func `an unsigned Amazon header is refused`() async throws {
         let other = try getObject()
         var headers = other.headers
         headers["x-amz-copy-source"] = "/bucket/secret"
         #expect(await code(HTTPServerRequest(.get, other.target, headers: headers)) == "AccessDenied")
     }
 
-    @Test func `a request is good for 15 minutes`() async throws {
+    @Test func `a request is valid for 15 minutes`() async throws {
         #expect(await code(try getObject(), now: Self.then + 900) == nil)
         #expect(await code(try getObject(), now: Self.then + 901) == "RequestTimeTooSkewed")
         #expect(await code(try getObject(), now: Self.then - 901) == "RequestTimeTooSkewed")
     }
 
-    /// Amazon's example of a URL with Signature Version 2 ("Query string request authentication alternative").
+    /// Returns Amazon's example of a URL with Signature Version 2 ("Query string request
+    /// authentication alternative").
     private func presigned2(
         _ method: HTTPMethod = .get, _ query: String = "", path: String = "/johnsmith/photos/puppy.jpg",
         _ headers: HTTPHeaders = [:], signature: String = "NpgCjnDzrM%2BWFzoENXmpNDUsSn8%3D"
@@ -183,7 +185,7 @@ struct SignatureTests {
         #expect(await code(request) != nil)
     }
 
-    @Test func `nobody is let in without a signature`() async throws {
+    @Test func `a request without a signature is refused`() async throws {
         let request = HTTPServerRequest(.get, try #require(HTTPTarget("/ferry/a")), headers: ["Host": "h"])
         #expect(await code(request) == "AccessDenied")
     }

@@ -6,7 +6,7 @@ import XML
 @testable import S3Server
 
 struct WriteConditionsTests {
-    /// From 2026-11-21T12:00:00Z, and a part of a second.
+    /// An object of 2026-11-21T12:00:00Z and a fraction of a second.
     private static let present = ObjectRecord(
         key: "k", file: "", size: 3, etag: "e", modified: 1_795_262_400_500_000, contentType: "", headers: [:])
 

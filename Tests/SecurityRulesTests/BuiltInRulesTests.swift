@@ -26,7 +26,7 @@ struct BuiltInRulesTests {
 
     private func lookup(_ name: DocumentName) -> Document? { [mine, theirs].first { $0.name == name } }
 
-    @Test func `users read what is theirs, and what does not exist`() throws {
+    @Test func `users read their own documents, and absent ones`() throws {
         let user = Requester.user("me")
         #expect(try rules.allowsRead(of: mine.name, mine, by: user, lookup: lookup))
         #expect(try !rules.allowsRead(of: theirs.name, theirs, by: user, lookup: lookup))
@@ -35,7 +35,7 @@ struct BuiltInRulesTests {
         #expect(try !rules.allowsRead(of: unowned.name, unowned, by: user, lookup: lookup))
     }
 
-    @Test func `what lies below a document belongs to its owner, whatever it says itself`() throws {
+    @Test func `documents below a document belong to its owner, whatever they say themselves`() throws {
         let user = Requester.user("me")
         let below = try Self.document(database, "tasks/theirs/history/x", owner: "me")
         #expect(try !rules.allowsRead(of: below.name, below, by: user, lookup: lookup))
@@ -47,7 +47,7 @@ struct BuiltInRulesTests {
         #expect(try !rules.allowsRead(of: orphan, nil, by: user, lookup: lookup))
     }
 
-    @Test func `a write must find and leave the document in the user's hands`() throws {
+    @Test func `a write must find and leave the document owned by the user`() throws {
         let user = Requester.user("me")
         func allows(_ before: Document?, _ after: Document?) throws -> Bool {
             try rules.allowsWrite(to: mine.name, before: before, after: after, by: user, lookup: lookup)
@@ -74,7 +74,7 @@ struct BuiltInRulesTests {
         #expect(try !allows(nested))
     }
 
-    @Test func `below the user's own document any query goes`() throws {
+    @Test func `any query below the user's own document is allowed`() throws {
         func allows(_ parent: String) throws -> Bool {
             let query = Query(parent: ParentName(try name(parent)), collectionID: "history", allDescendants: true)
             let listing = try rules.allowsListing(
@@ -87,7 +87,7 @@ struct BuiltInRulesTests {
         #expect(try !allows("tasks/theirs") && !allows("tasks/theirs/history/x") && !allows("tasks/none"))
     }
 
-    @Test func `the administrator may do everything, nobody nothing`() throws {
+    @Test func `the administrator may do everything, and unknown callers nothing`() throws {
         let query = Query(parent: ParentName(database), collectionID: nil, allDescendants: true)
         for (requester, expected) in [(Requester.administrator, true), (.nobody, false)] {
             #expect(try rules.allowsRead(of: mine.name, mine, by: requester, lookup: lookup) == expected)

@@ -2,7 +2,7 @@ import DocumentModel
 import SecurityRules
 import Testing
 
-/// Lists that are shared: `ours` belongs to `they` and is shared with `me`.
+/// Tests of shared lists: `ours` belongs to `they` and is shared with `me`.
 @Suite
 struct SharingRulesTests {
     private let rules = BuiltInRules()
@@ -37,7 +37,7 @@ struct SharingRulesTests {
         ) { name in lookup(name) ?? others.first { $0.name == name } }
     }
 
-    /// Of `they` to `eve`, for the list `ours`.
+    /// Returns an invitation of `they` to `eve`, for the list `ours`.
     private func invitation(_ fields: [String: Value?] = [:]) throws -> Document {
         let invitation = try Self.document(
             database, "invitations/they.eve.ours",
@@ -54,7 +54,7 @@ struct SharingRulesTests {
         return document
     }
 
-    @Test func `who shares a list reads and writes the owner's tasks in it`() throws {
+    @Test func `members of a list read and write the owner's tasks in it`() throws {
         #expect(try rules.allowsRead(of: task.name, task, by: me, lookup: lookup))
         #expect(try rules.allowsRead(of: list.name, list, by: me, lookup: lookup))
         #expect(
@@ -68,7 +68,7 @@ struct SharingRulesTests {
         #expect(try !allowsWrite(nil, below, by: other))
     }
 
-    @Test func `an entry below a document that is gone is its owner's, but not in another's namespace`() throws {
+    @Test func `an entry below a deleted document is its owner's, but not in another's namespace`() throws {
         let mine = try Self.document(database, "tasks/gone/history/h", ["userId": "me"])
         #expect(try allowsWrite(nil, mine) && allowsWrite(mine, nil))
         #expect(
@@ -81,18 +81,18 @@ struct SharingRulesTests {
         #expect(try allowsWrite(nil, below("me")) && !allowsWrite(nil, below("they")))
     }
 
-    @Test func `tasks of others elsewhere, or of others in the list, stay closed`() throws {
+    @Test func `other tasks of the owner, and tasks of third users in the list, stay closed`() throws {
         let elsewhere = changed(task, ["listId": "theirs"])
         #expect(try !rules.allowsRead(of: task.name, elsewhere, by: me, lookup: lookup))
         #expect(try !allowsWrite(elsewhere, task) && !allowsWrite(task, elsewhere))
         let strangers = changed(task, ["userId": "eve"])
         #expect(try !rules.allowsRead(of: task.name, strangers, by: me, lookup: lookup))
-        // Taken out of the list, or put into it.
+        // The task is taken out of the list, or put into it.
         let mine = changed(task, ["userId": "me", "listId": nil])
         #expect(try allowsWrite(task, mine) && allowsWrite(mine, task))
     }
 
-    @Test func `of the list itself its users change all but whose it is and who uses it`() throws {
+    @Test func `members may change the list except its owner and its members`() throws {
         #expect(try allowsWrite(list, changed(list, ["name": "Food"])))
         #expect(try allowsWrite(list, changed(list, ["sharedWith": .array(["you"])])), "I may leave")
         for fields: [String: Value?] in [
@@ -132,7 +132,7 @@ struct SharingRulesTests {
         #expect(try rules.isForEver(Query(parent: ParentName(database), collectionID: "tasks", filter: mine), by: me))
     }
 
-    @Test func `only whoever is invited becomes a member, by himself`() throws {
+    @Test func `only an invited user can join, by adding themselves`() throws {
         let (they, eve) = (Requester.user("they"), Requester.user("eve"))
         let joined = changed(list, ["sharedWith": .array(["you", "me", "eve"])])
         let invitation = try invitation()
@@ -152,11 +152,11 @@ struct SharingRulesTests {
         for fields: [String: Value?] in [["from": "mallory"], ["to": "you"], ["listId": "others"]] {
             #expect(try !allowsWrite(list, joined, by: eve, knowing: [changed(invitation, fields)]))
         }
-        // A list is not made with members in it.
+        // A list cannot be created with members.
         #expect(try !allowsWrite(nil, list, by: they) && allowsWrite(nil, changed(list, ["sharedWith": nil]), by: they))
     }
 
-    @Test func `invitations are the owner's, to one who has not blocked him`() throws {
+    @Test func `only the owner of a list may invite, and only users who have not blocked them`() throws {
         let (they, eve) = (Requester.user("they"), Requester.user("eve"))
         let invitation = try invitation()
         let address = "they@example.org"
@@ -187,7 +187,7 @@ struct SharingRulesTests {
     }
 
     @Test(arguments: ["lists", "tasks", "devices", "blocks"])
-    func `a user's namespace tells others nothing`(_ collection: String) throws {
+    func `a user's namespace reveals nothing to others`(_ collection: String) throws {
         let eve = Requester.user("eve")
         let document = try Self.document(database, "\(collection)/they.x", ["userId": "they"])
         #expect(try rules.allowsRead(of: document.name, nil, by: .user("they"), lookup: lookup))
@@ -196,7 +196,7 @@ struct SharingRulesTests {
         #expect(try !rules.allowsRead(of: document.name, document, by: eve, lookup: lookup))
         #expect(try !allowsWrite(nil, changed(document, ["userId": "eve"]), by: eve))
         #expect(try !rules.allowsWrite(to: document.name, before: nil, after: nil, by: eve, lookup: lookup))
-        // An id that only begins like another user's.
+        // The id only starts like that of another user.
         let similar = try Self.document(database, "\(collection)/they.x", ["userId": "the"])
         #expect(try !allowsWrite(nil, similar, by: .user("the")))
     }

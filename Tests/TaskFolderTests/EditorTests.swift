@@ -3,10 +3,11 @@ import SystemIO
 import TaskFolder
 import Testing
 
-/// Real programs on the real disk: each save is one change of the known path and never a delete.
+/// Tests with real programs on the real disk: each save is one change of the known path and never a
+/// delete.
 @Suite(.timeLimit(.minutes(1)))
 struct EditorTests {
-    /// Shell commands that save `a.md` once, and the program they need.
+    /// Shell commands that save `a.md` once, and the programs that they need.
     static let saves: [(program: String, script: String)] = [
         ("sh", "echo changed > a.md"),
         ("sh", "echo changed >> a.md"),
@@ -34,7 +35,8 @@ struct EditorTests {
         let changes = try await grounds.changes { $0.contains { $0.path == path } }
         #expect(changes == [.changed(path, try #require(try grounds.folder.stamp(path)))], "\(script)")
         #expect(try grounds.text("Work/a.md").contains("changed"))
-        // What would come later as a delete comes before the end of another file's delete.
+        // If a delete of the file were still to come, it would come before the end of another
+        // file's delete.
         try await grounds.establish("Work/last.md", "x")
         try Shell.run("rm '\(grounds.root)/Work/last.md'")
         let last = try TaskPath("Work/last.md")
@@ -42,7 +44,7 @@ struct EditorTests {
         #expect(!later.contains(.removed(path)), "\(script)")
     }
 
-    @Test func `moves and copies of a shell are what they say`() async throws {
+    @Test func `moves and copies of a shell are reported as such`() async throws {
         let grounds = try WatchedGrounds()
         try await grounds.establish("Work/a.md", "old\n")
         let before = try #require(try grounds.folder.stamp(TaskPath("Work/a.md")))
@@ -139,7 +141,7 @@ struct EditorTests {
         #expect(echo == [.changed(path, written)])
     }
 
-    @Test func `a missing file that a scan suspected is told as one that nobody saw go`() async throws {
+    @Test func `a missing file that a scan suspected is reported as moved away`() async throws {
         let grounds = try WatchedGrounds()
         let path = try TaskPath("was-never-there.md")
         async let next = grounds.changes.next()
@@ -157,7 +159,7 @@ struct EditorTests {
 }
 
 extension DebouncedChange {
-    /// Told to be gone, by itself or by a move.
+    /// Whether the change reports that the path is gone, through a delete or a move.
     func isEnd(of path: TaskPath) -> Bool {
         switch self {
         case .removed(path), .movedAway(path): true
@@ -173,7 +175,10 @@ final class WatchedGrounds {
     let folder: DirectoryTaskFolder
     let changes: FolderChanges
 
-    /// - Parameter isLarge: for thousands of files: in memory where that is possible, so that a slow disk does not count.
+    /// Creates the directory.
+    ///
+    /// - Parameter isLarge: Whether thousands of files will be created. They are in memory if
+    ///   possible, so that a slow disk does not matter.
     init(isLarge: Bool = false) throws {
         let base = isLarge && FileSystem.exists("/dev/shm") ? "/dev/shm" : "/tmp"
         root = base + "/ferry-test-" + SystemRandom.hex(8) + "/root"
@@ -187,14 +192,14 @@ final class WatchedGrounds {
 
     deinit { try? FileSystem.removeTree(FileSystem.split(root).parent) }
 
-    /// Makes a file and waits until it has been told.
+    /// Creates a file, and waits until it was reported.
     func establish(_ path: String, _ text: String) async throws {
         try FileSystem.makeDirectories(FileSystem.split(root + "/" + path).parent)
         try FileSystem.replace(root + "/" + path, with: bytes(text))
         _ = try await changes { $0.contains { $0.path?.string == path } }
     }
 
-    /// All changes until the condition holds.
+    /// Returns all changes until the condition holds.
     func changes(until isDone: ([DebouncedChange]) -> Bool) async throws -> [DebouncedChange] {
         var all: [DebouncedChange] = []
         while !isDone(all) { all += try await changes.next() }
@@ -213,7 +218,7 @@ final class WatchedGrounds {
 }
 
 extension DebouncedChange {
-    /// Of a file that is there.
+    /// The path of a file that exists.
     var path: TaskPath? {
         switch self {
         case .changed(let path, _), .moved(_, let path, _): path

@@ -2,7 +2,7 @@ import SystemIO
 import TaskFolder
 import Testing
 
-/// When a file that is empty counts as such.
+/// Tests of the time after which a file counts as empty.
 struct EmptyFileTests {
     private let watch: VirtualWatch
     private var disk: MemoryDisk { watch.disk }

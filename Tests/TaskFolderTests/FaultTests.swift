@@ -4,7 +4,7 @@ import SystemIO
 import TaskFolder
 import Testing
 
-/// What goes wrong on disks, and edits at the worst moment.
+/// Tests of disk failures, and of edits at the worst moment.
 @Suite(.timeLimit(.minutes(1)))
 struct FaultTests {
     private let disk = MemoryDisk()
@@ -39,7 +39,7 @@ struct FaultTests {
         }
     }
 
-    @Test func `an edit between the last look and the exchange is found and stands`() throws {
+    @Test func `an edit between the last check and the exchange is found and kept`() throws {
         let read = try stamp()
         before("rename") { try $0.save("a.md", bytes("edited")) }
         let outcome = try write("merged", .stamp(read))
@@ -48,7 +48,7 @@ struct FaultTests {
     }
 
     @Test(arguments: MemoryDisk.SaveHabit.allCases)
-    func `whatever the habit of the editor, its text stands`(habit: MemoryDisk.SaveHabit) throws {
+    func `the text of any kind of editor is kept`(habit: MemoryDisk.SaveHabit) throws {
         let read = try stamp()
         before("rename") { try $0.save("a.md", bytes("edited"), habit: habit) }
         guard case .changed = try write("merged", .stamp(read)) else {
@@ -58,8 +58,9 @@ struct FaultTests {
         #expect(try text() == "edited" && names == ["a.md"])
     }
 
-    /// Its user takes values out that just came: they are taken out of what it is known to say.
-    @Test func `what is put into a file counts as written where its directory gets another name just then`() throws {
+    /// Checks that values which the user removes right after they were written are removed from the
+    /// known content too.
+    @Test func `a write counts as done if the directory of the file is renamed just then`() throws {
         try disk.makeDirectories("Work")
         try disk.save("Work/b.md", bytes("base"))
         let path = try TaskPath("Work/b.md")
@@ -73,14 +74,14 @@ struct FaultTests {
         let moved = try TaskPath("Office/b.md")
         #expect(try folder.stamp(moved)?.hasContent(of: stamp) == true)
         #expect(try folder.read(moved).bytes == bytes("merged"))
-        // What was there before is put aside by the next start.
+        // The displaced file is moved to `.ferry/recovered` by the next start.
         _ = try folder.scan(.begin) { _ in }
         #expect(try folder.recoveredNames().count == 1)
     }
 
-    @Test func `of two edits around the exchange the later one stands and the first is handed over`() throws {
+    @Test func `of two edits around the exchange the later one is kept and the first is returned`() throws {
         let read = try stamp()
-        // The first edit comes before the exchange, the second before it is taken back.
+        // The first edit comes before the exchange, the second before the exchange is undone.
         before("rename") { disk in
             try disk.save("a.md", bytes("first"))
             disk.setFault { name, path in
@@ -101,7 +102,7 @@ struct FaultTests {
         #expect(aside.map { $0 } == [bytes("first")])
     }
 
-    @Test func `an edit just before a write whose file is moved away just after it is handed over`() throws {
+    @Test func `an edit just before a write is returned if the file is moved away just after it`() throws {
         let read = try stamp()
         before("rename") { disk in
             try disk.save("a.md", bytes("edited"))
@@ -142,7 +143,7 @@ struct FaultTests {
         #expect(try text() == "other" && names == ["a.md"])
     }
 
-    @Test func `a move out of a directory that gets another name just then is made`() throws {
+    @Test func `a move out of a directory that is renamed just then succeeds`() throws {
         let (source, target) = (try TaskPath("Work/b.md"), try TaskPath("b.md"))
         try disk.makeDirectories("Work")
         try disk.write("Work/b.md", bytes("other"))
@@ -179,7 +180,7 @@ struct FaultTests {
 
     @Test func `an edit right after a write is not taken for its echo`() throws {
         let read = try stamp()
-        // The last call of a write looks at the path again.
+        // The last call of a write examines the path again.
         let looks = Counter(1000)
         disk.setFault { [disk] name, path in
             if name == "examine", path == "a.md", looks.value == 0 {
@@ -197,7 +198,7 @@ struct FaultTests {
         #expect(try text() == "edited right after")
     }
 
-    @Test func `on a full disk nothing is half written and the file stands`() throws {
+    @Test func `on a full disk nothing is partly written and the file is kept`() throws {
         disk.setCapacity(disk.usedBytes + 10)
         let long = String(repeating: "x", count: 100)
         #expect(code { _ = try write(long, .anything) } == .noSpace)
@@ -223,7 +224,7 @@ struct FaultTests {
             })
     }
 
-    @Test func `a directory that gets another name between two new files is not made anew`() throws {
+    @Test func `a directory that is renamed between two new files is not recreated`() throws {
         before("write", 2) { try $0.rename("Work", to: "Home", .exclusive) }
         for result in try writeToWork() { #expect(code { _ = try result.get() } == .notFound) }
         #expect(!names.contains("Work"))
@@ -330,7 +331,7 @@ struct FaultTests {
         }
     }
 
-    @Test func `too few watches are told with the way out, and scans take over`() async throws {
+    @Test func `too few watches are reported with the remedy, and scans take over`() async throws {
         try disk.makeDirectories("A/B/C")
         disk.setWatchLimit(2)
         try folder.startWatching()
@@ -365,7 +366,8 @@ struct FaultTests {
     }
 
     @Test func `the kernel's limit of watches is named with its sysctl`() throws {
-        // A user namespace of its own, so that nothing else on the machine meets the limit; this program runs again in it.
+        // The test runs in a user namespace of its own, so that nothing else on the machine meets
+        // the limit. This program is started again in it.
         guard Shell.has("unshare"), try Shell.status(of: "unshare -U -r true 2>/dev/null") == 0 else { return }
         var name = [CChar](repeating: 0, count: 4096)
         guard readlink("/proc/self/exe", &name, name.count - 1) > 0 else { return }
@@ -401,7 +403,7 @@ final class Counter: Sendable {
         set { number.withLock { $0 = newValue } }
     }
 
-    /// True once, when it comes to zero.
+    /// Decrements the number, and returns whether it has become zero.
     func countDown() -> Bool {
         number.withLock { number in
             number -= 1

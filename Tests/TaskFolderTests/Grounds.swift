@@ -1,13 +1,13 @@
 import SystemIO
 import TaskFolder
 
-/// Which disk a test of the contract runs on.
+/// The disk on which a test of the contract runs.
 enum DiskKind: CaseIterable, Sendable {
     case kernel
     case memory
 }
 
-/// A folder on one of the two disks, and a disk to play the user on behind its back.
+/// A folder on one of the two disks, and a second access to the disk for the user's changes.
 final class Grounds {
     let folder: any TaskFolder
     let user: any FolderDisk
@@ -36,7 +36,7 @@ final class Grounds {
         if let path { try? FileSystem.removeTree(path) }
     }
 
-    /// Writes in place, as a shell's `>` does, and makes the directories above.
+    /// Writes a file in place, like a shell's `>`, and creates its parent directories.
     func save(_ path: String, _ text: String) throws {
         if let slash = path.lastIndex(of: "/") { try user.makeDirectories(String(path[..<slash])) }
         if let memory { return try memory.save(path, Array(text.utf8)) }
@@ -68,7 +68,7 @@ final class Grounds {
         return (files.sorted(), scan)
     }
 
-    /// Names in one directory.
+    /// Returns the names in a directory.
     func names(_ directory: String) throws -> [String] {
         var names: [String] = []
         _ = try user.visit(directory, watching: false, wantsStatus: { _ in false }) { entry, _ in

@@ -29,7 +29,7 @@ struct RootTests {
         #expect(!RootIdentity(device: 2, inode: 5, fileSystem: 0).isSame(as: before))
     }
 
-    @Test func `a file system without an id, such as one of FUSE, is told by marker and inode`() {
+    @Test func `a file system without an id, such as FUSE, is recognized by marker and inode`() {
         let before = RootIdentity(device: 1, inode: 5, fileSystem: 0)
         #expect(RootIdentity(device: 2, inode: 5, fileSystem: 0).isSame(as: before))
         #expect(!RootIdentity(device: 2, inode: 6, fileSystem: 0).isSame(as: before))
@@ -92,7 +92,7 @@ struct RootTests {
         grounds.folder.release()
         try FileSystem.rename(path, to: path + "-away")
         try FileSystem.makeDirectories(path)
-        // Not the one that was known: nothing in it counts as gone.
+        // This is not the known directory, so nothing in it counts as removed.
         #expect(code { _ = try grounds.folder.stamp(TaskPath("a.md")) } == .other)
         try FileSystem.removeTree(path + "-away")
     }

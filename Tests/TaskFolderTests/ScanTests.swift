@@ -34,7 +34,7 @@ struct ScanTests {
         #expect(!scan.isWatched)
     }
 
-    @Test(arguments: DiskKind.allCases) func `what cannot be synced is named and the rest goes on`(kind: DiskKind)
+    @Test(arguments: DiskKind.allCases) func `files that cannot be synced are reported, others synced`(kind: DiskKind)
         throws
     {
         let grounds = try Grounds(kind)
@@ -114,7 +114,7 @@ struct ScanTests {
     }
 
     @Test func `an unreadable directory of the real disk is unknown too`() throws {
-        // Root may read everything.
+        // Root can read every directory.
         guard geteuid() != 0 else { return }
         let grounds = try Grounds(.kernel)
         try grounds.save("Work/a.md", "x")
@@ -133,7 +133,7 @@ struct ScanTests {
         #expect(!scan.isComplete)
     }
 
-    @Test(arguments: DiskKind.allCases) func `what a crash left is put aside, under a name of its own`(
+    @Test(arguments: DiskKind.allCases) func `files that a crash left are recovered under unique names`(
         kind: DiskKind
     ) throws {
         let grounds = try Grounds(kind)
@@ -152,7 +152,7 @@ struct ScanTests {
         #expect(try grounds.text(".ferry/recovered/\(first)") == "the user's own, displaced")
     }
 
-    @Test(arguments: DiskKind.allCases) func `what was put aside goes one by one, a directory with all in it`(
+    @Test(arguments: DiskKind.allCases) func `recovered files are removed one by one, a directory with its contents`(
         kind: DiskKind
     ) throws {
         let grounds = try Grounds(kind)

@@ -8,7 +8,7 @@ struct SettlerTests {
 
     init() throws { watch = try VirtualWatch() }
 
-    /// A file that has been there for long.
+    /// Creates a file that is reported before the test continues.
     private func establish(_ path: String) throws -> TaskPath {
         let path = try TaskPath(path)
         if !path.parent.isRoot { try disk.makeDirectories(path.parent.string) }
@@ -167,7 +167,7 @@ struct SettlerTests {
         #expect(debouncer.take() == [.changed(target, stamp), .changed(path, stamp)])
     }
 
-    @Test func `what takes the name of a file that left for where nobody saw is new where it is moved to`() throws {
+    @Test func `a file that takes the name of one that left unseen is new where it is moved to`() throws {
         let (path, target) = (try TaskPath("a.md"), try TaskPath("b.md"))
         let time = FileTime(seconds: 1_700_000_000, nanoseconds: 0)
         let stamp = FileStamp(device: 1, inode: 2, size: 7, modified: time, changed: time)
@@ -185,9 +185,10 @@ struct SettlerTests {
         #expect(debouncer.take() == [.changed(target, stamp), .movedAway(path)])
     }
 
-    /// What is told of a to b, and then of another file that comes to a and goes on to c.
+    /// Checks the reports of a move from a to b, and then of another file that comes to a and moves
+    /// on to c.
     @Test(arguments: [(Duration.zero, true), (.zero, false), (.seconds(61), true)])
-    func `a move that its reader makes is a change, and another file with the old name moves by itself`(
+    func `a move by the reader is a change, and another file with the old name is moved separately`(
         wait: Duration, isMade: Bool
     ) throws {
         let (a, b, c) = (try TaskPath("a.md"), try TaskPath("b.md"), try TaskPath("c.md"))
@@ -197,7 +198,7 @@ struct SettlerTests {
         debouncer.expectMove(a, to: b, at: .zero)
         if !isMade { debouncer.forgetMove(a, to: b) }
         for cookie: UInt32 in [1, 2] {
-            // Of the second time nobody has spoken.
+            // The second move was not announced.
             debouncer.handle(.movedFrom(a, cookie: 10 * cookie), at: wait)
             debouncer.handle(.movedTo(b, cookie: 10 * cookie), at: wait)
             debouncer.handle(.movedTo(a, cookie: 10 * cookie + 1), at: wait)
@@ -247,7 +248,7 @@ struct SettlerTests {
         #expect(Set(watch.log) == [.removed(path), .directoryRemoved(path.parent)])
     }
 
-    @Test func `a file in the place of a directory that has gone is no change of a task`() throws {
+    @Test func `a file in the place of a removed directory is not a change of a task`() throws {
         try disk.makeDirectories("Diary")
         let path = try establish("Diary/a.md")
         try disk.remove("Diary/a.md")
@@ -315,7 +316,7 @@ struct SettlerTests {
         #expect(watch.known.isEmpty)
     }
 
-    @Test func `a file that a rename of its directory brings back to its name is told of`() throws {
+    @Test func `a file that a rename of its directory brings back to its name is reported`() throws {
         _ = try establish("A/x.md")
         try disk.makeDirectories("B")
         try watch.advance(.zero)
@@ -354,7 +355,7 @@ struct SettlerTests {
         #expect(watch.known == (try watch.files()) && watch.known.count == 500)
     }
 
-    @Test func `scans that are asked for before one is made are one, after all that was seen meanwhile`() throws {
+    @Test func `scans requested before one is made are one, after all changes seen meanwhile`() throws {
         let (first, second) = (try TaskPath("a"), try TaskPath("b"))
         var debouncer = EventDebouncer()
         debouncer.handle(.rescanNeeded(.unreadable), at: .zero)
@@ -363,7 +364,7 @@ struct SettlerTests {
         debouncer.handle(.rescanNeeded(.overflow), at: .zero)
         debouncer.handle(.directoryAppeared(second), at: .zero)
         debouncer.handle(.rescanNeeded(.notWatched), at: .zero)
-        // Those that are taken later are not made up for by an earlier one.
+        // Directories that are taken later need a scan of their own.
         #expect(debouncer.take(5) == [.directoryAppeared(first), .rescanNeeded(.overflow), .directoryAppeared(second)])
         #expect(debouncer.take() == [.rescanNeeded(.notWatched)])
         #expect(debouncer.take().isEmpty)
@@ -379,7 +380,7 @@ struct SettlerTests {
         #expect(watch.log == [.problem(problem), .obstructed(path)])
     }
 
-    @Test func `a root that moves away is told`() throws {
+    @Test func `a root that is moved away is reported`() throws {
         let path = "/tmp/ferry-test-" + SystemRandom.hex(8)
         try FileSystem.makeDirectories(path)
         let folder = DirectoryTaskFolder(path: path)
@@ -391,8 +392,9 @@ struct SettlerTests {
         #expect(try folder.takeEvents().allSatisfy { $0 == .rootChanged })
     }
 
-    /// Users and programs do anything at any pace: in the end the reader knows what is there, no delete was ever told of
-    /// a file that was there, and each delete was a second old.
+    /// Checks random acts of users and programs at any pace: in the end the reader knows the files
+    /// on the disk, no delete of an existing file was ever reported, and each reported delete was
+    /// at least a second old.
     @Test(arguments: Array(1...150) as [UInt64]) func `whatever happens, the reader ends up with what is there`(
         seed: UInt64
     ) throws {
@@ -422,7 +424,7 @@ struct SettlerTests {
             }
         }
         try watch.advance(.seconds(70))
-        // Without all watches a reader scans now and then.
+        // If not everything is watched, a reader scans from time to time.
         try watch.rescan()
         try watch.advance(.seconds(2))
         let files = try watch.files()
@@ -439,7 +441,7 @@ enum Chaos {
     private static let attachments = ["a.files/x", "Work/a.files/x", "Job/a.files/y"]
     private static let directories = ["Work", "Job", "Work/Deep", "a.files", ".away", "Work/a.files", "Job/a.files"]
 
-    /// Does something, or fails to, and says what.
+    /// Makes a random change, which may fail, and returns its description.
     static func step(_ random: inout SeededRandom, _ disk: MemoryDisk) -> String {
         let file = (names + attachments).randomElement(using: &random) ?? "a.md"
         let other = (names + attachments + ["a.md~", ".x"]).randomElement(using: &random) ?? "b.md"

@@ -40,7 +40,7 @@ struct TrashTests {
         #expect(try grounds.folder.trashEntries() == [])
     }
 
-    @Test(arguments: DiskKind.allCases) func `a purge is for good and may be repeated`(kind: DiskKind) throws {
+    @Test(arguments: DiskKind.allCases) func `a purge is permanent and may be repeated`(kind: DiskKind) throws {
         let grounds = try Grounds(kind)
         try grounds.save("a.md", "one")
         try grounds.save("b.md", "two")
@@ -78,23 +78,23 @@ struct TrashTests {
         #expect(try folder.trashedFiles(entry).isEmpty)
     }
 
-    @Test(arguments: DiskKind.allCases) func `what was saved before a move to the trash that nobody saw comes back`(
+    @Test(arguments: DiskKind.allCases) func `a save just before a move to the trash comes back`(
         kind: DiskKind
     ) throws {
         let grounds = try Grounds(kind)
         let folder = grounds.folder
         let path = try TaskPath("Work/X.md")
-        // Whether files here can be marked is tried on the root's marker.
+        // Whether the file system supports attributes is tested on the root's marker.
         try grounds.save(RootMarker.path, "root")
         try grounds.save("Work/X.md", "one")
         let known = try #require(try folder.setIdentifier(path, to: "x", of: grounds.stamp("Work/X.md")))
         func takeBack() throws -> Bool {
-            // One whose directory has gone keeps nobody else from coming back.
+            // A file whose directory is gone does not keep others from coming back.
             try folder.takeBackFromTrash([TaskPath("Gone/X.md"): known, path: known]) == [path]
         }
         _ = try trash(grounds, [item("Work/X.md")])
         #expect(try !takeBack())
-        // Replaced by an editor, and by a file of another task.
+        // The file is replaced by an editor, and then by a file of another task.
         try grounds.save("Work/X.md", "two")
         _ = try trash(grounds, [item("Work/X.md")])
         #expect(try takeBack())

@@ -1,13 +1,14 @@
 import SystemIO
 import TaskFolder
 
-/// A folder in memory, its debouncer and a clock that only moves when told: what `FolderChanges` does, in virtual time.
+/// A folder in memory with its debouncer and a clock that the test advances: `FolderChanges` in
+/// virtual time.
 final class VirtualWatch {
     let disk = MemoryDisk()
     let folder: MemoryTaskFolder
     var debouncer: EventDebouncer
     private(set) var now = Duration.zero
-    /// What a reader of the changes knows: it must come to equal the disk.
+    /// The files that a reader of the changes knows. They must become equal to those on the disk.
     private(set) var known: [TaskPath: FileStamp] = [:]
     private(set) var log: [DebouncedChange] = []
 
@@ -18,7 +19,7 @@ final class VirtualWatch {
         try rescan()
     }
 
-    /// Takes over what a scan finds; what it does not find is only suspected to be gone.
+    /// Processes a scan. Known files that it does not find may be gone.
     func rescan() throws {
         var found: [TaskPath: FileStamp] = [:]
         let scan = try folder.scan(.watch) { found[$0.path] = $0.stamp }
@@ -28,7 +29,7 @@ final class VirtualWatch {
         known.merge(found) { $1 }
     }
 
-    /// Lets time pass, turning whenever something is due.
+    /// Advances the clock, and takes a turn whenever something is due.
     func advance(_ time: Duration) throws {
         let end = now + time
         try turn()
@@ -80,7 +81,7 @@ final class VirtualWatch {
 
     func clearLog() { log = [] }
 
-    /// What is really there.
+    /// Returns the files on the disk.
     func files() throws -> [TaskPath: FileStamp] {
         var files: [TaskPath: FileStamp] = [:]
         _ = try folder.scan(.watch) { files[$0.path] = $0.stamp }
@@ -88,7 +89,7 @@ final class VirtualWatch {
     }
 }
 
-/// SplitMix64: a seed gives the same run on each machine.
+/// SplitMix64, a generator with the same numbers for the same seed.
 struct SeededRandom: RandomNumberGenerator {
     private var state: UInt64
 

@@ -3,9 +3,9 @@ import SystemIO
 import TaskFolder
 import Testing
 
-/// The contract of writing, moving and reading, on both disks.
+/// Tests of the contract of writing, moving and reading, on both disks.
 struct WritingTests {
-    /// A list on another file system: `/dev/shm` is one, where `/tmp` is another.
+    /// Checks moves to a list on another file system, for which `/dev/shm` is used.
     @Test func `moves, the trash and attachments cross file systems`() throws {
         let grounds = try Grounds(.kernel)
         let path = try #require(grounds.path)
@@ -16,7 +16,7 @@ struct WritingTests {
             try? FileSystem.removeTree(far)
         }
         try FileSystem.makeDirectories(path + "/Far")
-        // Only root may; 4096 is MS_BIND.
+        // Only root may mount; 4096 is MS_BIND.
         guard mount(far, path + "/Far", nil, 4096, nil) == 0 else { return }
         try grounds.save("a.md", "one\n")
         _ = try grounds.folder.setIdentifier(TaskPath("a.md"), to: "T", of: try grounds.stamp("a.md"))
@@ -26,10 +26,10 @@ struct WritingTests {
         #expect(moved == .moved(after) && !after.isFile(of: before) && after.modified == before.modified)
         #expect(try grounds.folder.identifier(TaskPath("Far/b.md")) == "T")
         #expect(!grounds.exists("a.md"))
-        // A name that is taken is not replaced.
+        // An existing file is not replaced.
         try grounds.save("b.md", "two\n")
         #expect(try grounds.folder.move(TaskPath("Far/b.md"), to: TaskPath("b.md"), expecting: .anything) == .exists)
-        // Downloads come from another file system, in the place of a file and of none.
+        // Downloads arrive on another file system, in place of a file and of none.
         for (name, expecting) in [("new.txt", FileExpectation.absent), ("new.txt", .anything)] {
             try grounds.folder.makeDirectory(TaskPath("Far/b.files"))
             try grounds.folder.openIncoming("x").write(Array("bytes".utf8))
@@ -152,7 +152,7 @@ struct WritingTests {
         #expect(try grounds.folder.identifier(path) == "id7")
     }
 
-    @Test(arguments: DiskKind.allCases) func `a batch writes what it can and tells each file's fate`(
+    @Test(arguments: DiskKind.allCases) func `a batch writes what it can and reports the result of each file`(
         kind: DiskKind
     ) throws {
         let grounds = try Grounds(kind)
@@ -198,14 +198,14 @@ struct WritingTests {
         #expect(try grounds.names("") == [])
     }
 
-    @Test(arguments: DiskKind.allCases) func `a move keeps the file, and its list is not made by it`(kind: DiskKind)
+    @Test(arguments: DiskKind.allCases) func `a move keeps the file, and does not create its list`(kind: DiskKind)
         throws
     {
         let grounds = try Grounds(kind)
         try grounds.save("a.md", "one")
         let before = try grounds.stamp("a.md")
         let target = try TaskPath("Work/Deep/b.md")
-        // Its directory may have got another name a moment before: one made anew would be another list.
+        // Its directory may just have been renamed, and a recreated one would be another list.
         #expect(
             code { _ = try grounds.folder.move(TaskPath("a.md"), to: target, expecting: .stamp(before)) } == .notFound)
         #expect(!grounds.exists("Work"))
@@ -280,7 +280,7 @@ struct WritingTests {
         #expect(code { _ = try grounds.folder.read(TaskPath("a.md")) } == .tooLarge)
     }
 
-    @Test(arguments: DiskKind.allCases) func `a directory is no task file`(kind: DiskKind) throws {
+    @Test(arguments: DiskKind.allCases) func `a directory is not a task file`(kind: DiskKind) throws {
         let grounds = try Grounds(kind)
         try grounds.user.makeDirectories("a.md")
         let path = try TaskPath("a.md")
@@ -306,7 +306,7 @@ struct WritingTests {
         }
     }
 
-    @Test(arguments: DiskKind.allCases) func `a snapshot tells whether the file changed under the reader`(
+    @Test(arguments: DiskKind.allCases) func `a snapshot reports whether the file changed while it was read`(
         kind: DiskKind
     ) throws {
         let grounds = try Grounds(kind)

@@ -68,17 +68,17 @@ struct Bench: Sendable {
     // MARK: Documents
 
     static let database = DatabaseName(project: "ferry")
-    /// Each has as many tasks as the others.
+    /// The number of users. Each has the same number of tasks.
     static let users = 1000
 
     static func name(_ number: Int, in collection: String = "tasks") throws -> DocumentName {
-        // Scattered, as the ids that clients make are.
+        // The names are scattered, like the ids that clients create.
         let scattered = UInt64(number) &* 0x9E37_79B9_7F4A_7C15
         return try DocumentName(
             database: database, path: "\(collection)/\(String(scattered, radix: 36))x\(String(number, radix: 36))")
     }
 
-    /// A task as Ferry stores them; a dozen index entries.
+    /// Returns the fields of a task as Ferry stores them, with a dozen index entries.
     static func fields(_ number: Int) -> [String: Value] {
         let time = Timestamp(microseconds: 1_700_000_000_000_000 + Int64(number) * 1_000_003)
         return [
@@ -95,7 +95,8 @@ struct Bench: Sendable {
         Write(.update(try name(number, in: collection), fields: fields(number)), precondition: .exists(false))
     }
 
-    /// Stores documents `range`, several hundred a commit; answers how many a second.
+    /// Stores the documents of a range, several hundred in each commit, and returns the number per
+    /// second.
     @discardableResult
     func fill(_ range: Range<Int>, on server: LoadServer) async throws -> Double {
         let client = LoadClient(server.address)

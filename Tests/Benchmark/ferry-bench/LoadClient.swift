@@ -3,7 +3,7 @@ import FirestoreProtocol
 import GRPCClient
 import GRPCProtocol
 
-/// One connection to a server, as its administrator.
+/// A connection to a server, as its administrator.
 struct LoadClient: Sendable {
     private let channel: GRPCChannel
     private let options = GRPCCallOptions(metadata: ["authorization": "Bearer owner"], waitForReady: true)
@@ -25,7 +25,7 @@ struct LoadClient: Sendable {
         _ = try await channel.unary(path("GetDocument"), GetDocumentRequest(name: name).encoded(), options: options)
     }
 
-    /// Answers how many results came.
+    /// Runs a query, and returns the number of results.
     func query(_ query: Query) async throws -> Int {
         let call = try channel.call(
             path("RunQuery"), request: RunQueryRequest(query: query).encoded(), options: options)
@@ -49,7 +49,7 @@ struct LoadClient: Sendable {
 struct Listener: Sendable {
     let call: GRPCClientCall
 
-    /// Reads to the boundary after the target is current; answers how many documents came.
+    /// Reads up to the boundary after the target is current, and returns the number of documents.
     func becomeCurrent() async throws -> Int {
         var count = 0
         var isCurrent = false

@@ -1,15 +1,17 @@
 import Foundation
 
-/// A `ferry-server` in emulator mode with a data directory of its own, which is gone after `stop`.
+/// A `ferry-server` in emulator mode with a data directory of its own, which `stop` removes.
 final class LoadServer {
     private let program: String
     private let syncDelay: Int
     private let directory: String
     private var process: Process?
-    /// Host and port of the documents.
+    /// The host and port of the documents.
     private(set) var address = ""
 
-    /// - Parameter syncDelay: milliseconds that every sync to the disk takes longer.
+    /// Creates a server that is not started.
+    ///
+    /// - Parameter syncDelay: The milliseconds that each sync to the disk is delayed.
     init(program: String, syncDelay: Int) throws {
         self.program = program
         self.syncDelay = syncDelay
@@ -17,7 +19,7 @@ final class LoadServer {
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
     }
 
-    /// Returns when the server answers.
+    /// Starts the server, and returns when it responds.
     func start() async throws {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: program)
@@ -41,7 +43,7 @@ final class LoadServer {
             guard !data.isEmpty else { throw Bench.Failure(description: "\(program) ended by itself.") }
             text += String(decoding: data, as: UTF8.self)
         }
-        // ready URL documents ADDRESS
+        // The line is "ready URL documents ADDRESS".
         address = text.split(whereSeparator: \.isWhitespace).dropFirst(3).first.map(String.init) ?? ""
     }
 
@@ -62,13 +64,13 @@ final class LoadServer {
         process = nil
     }
 
-    /// MiB that are resident now.
+    /// The resident memory in MiB.
     var memory: Double { value("VmRSS:", in: "status") / 1024 }
 
-    /// MiB that were handed to the disk so far, `write_bytes` of proc_pid_io(5).
+    /// The MiB written to the disk so far, from `write_bytes` in proc_pid_io(5).
     var written: Double { value("write_bytes:", in: "io") / 1_048_576 }
 
-    /// MiB that were resident at most since `forgetPeak`.
+    /// The maximum resident memory in MiB since `forgetPeak`.
     var peakMemory: Double { value("VmHWM:", in: "status") / 1024 }
 
     func forgetPeak() {
@@ -76,14 +78,14 @@ final class LoadServer {
         try? Data("5".utf8).write(to: URL(fileURLWithPath: "/proc/\(process.processIdentifier)/clear_refs"))
     }
 
-    /// Seconds that the server's threads have computed.
+    /// The seconds of processor time that the server's threads have used.
     var processorTime: Double {
         let fields = file("stat").split(separator: ")").last?.split(separator: " ") ?? []
         guard fields.count > 12, let user = Double(fields[11]), let system = Double(fields[12]) else { return 0 }
         return (user + system) / Double(sysconf(Int32(_SC_CLK_TCK)))
     }
 
-    /// Returns when the server has brought its indexes up to date and does next to nothing.
+    /// Waits until the server has updated its indexes and is almost idle.
     func rest() async throws {
         var before = -1.0
         while processorTime - before > 0.02 {
@@ -92,14 +94,14 @@ final class LoadServer {
         }
     }
 
-    /// Seconds that this program has computed.
+    /// The seconds of processor time that this program has used.
     static var ownProcessorTime: Double {
         var usage = rusage()
         getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
         return [usage.ru_utime, usage.ru_stime].reduce(0) { $0 + Double($1.tv_sec) + Double($1.tv_usec) * 1e-6 }
     }
 
-    /// MiB of the data directory.
+    /// The size of the data directory in MiB.
     var diskUse: Double {
         let files = FileManager.default.enumerator(atPath: directory)
         var bytes = 0
@@ -121,7 +123,7 @@ final class LoadServer {
         return number.flatMap { Double($0) } ?? 0
     }
 
-    /// Compiles `slow-sync.c`, which lies beside this program's sources.
+    /// Compiles `slow-sync.c`, which is next to this program's sources.
     private func slowSync() throws -> String {
         let source = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .appendingPathComponent("slow-sync.c")

@@ -2,7 +2,8 @@ import Cryptography
 import Foundation
 import ObjectStorage
 
-/// What one processor does to each byte of an attachment, beside what OpenSSL says of itself in the same minute.
+/// The speed of one processor for each operation on the bytes of an attachment, next to the speed
+/// that OpenSSL reports in the same minute.
 extension Bench {
     private static let block = 256 << 10
 
@@ -52,7 +53,8 @@ extension Bench {
         return count
     }
 
-    /// GiB a second. What `body` answers must be the same each time, or nobody would have to compute it.
+    /// Returns the speed in GiB per second. `body` must return the same value each time; otherwise
+    /// the compiler could drop the computation.
     private func rate<Answer: Equatable>(of blocks: [[UInt8]], _ body: ([[UInt8]]) -> Answer) -> Double {
         let expected = body(blocks)
         let start = ContinuousClock.now
@@ -72,7 +74,8 @@ extension Bench {
         let output = Pipe()
         process.standardOutput = output
         process.standardError = FileHandle.nullDevice
-        // It ends by an alarm, which the threads that tasks run on keep from themselves and from what they start.
+        // openssl ends by an alarm, a signal that Swift's threads block for themselves and for the
+        // programs that they start.
         var alarm = sigset_t()
         sigemptyset(&alarm)
         sigaddset(&alarm, SIGALRM)
@@ -80,7 +83,7 @@ extension Bench {
         try process.run()
         let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
         process.waitUntilExit()
-        // The line of results is "+F:…:sha256:bytes a second".
+        // The line of results is "+F:…:sha256:bytes per second".
         let line = text.split(separator: "\n").last { $0.hasPrefix("+F:") }
         guard let rate = line?.split(separator: ":").last.flatMap({ Double($0) }) else {
             throw Failure(description: "`openssl speed` gave no rate; it is in Debian's package openssl.")

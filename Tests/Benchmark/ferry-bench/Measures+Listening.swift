@@ -15,7 +15,7 @@ extension Bench {
         return Write(.update(try name(number), fields: fields))
     }
 
-    /// Opens listeners, about 50 a connection, and waits until all are current.
+    /// Opens listeners, about 50 for each connection, and waits until all are current.
     private func open(
         _ count: Int, on server: LoadServer, _ query: @escaping @Sendable (Int) -> Query
     ) async throws -> [Listener] {
@@ -78,7 +78,8 @@ extension Bench {
         try await measureIdle()
     }
 
-    /// A commit shall cost the same however many listen to something else.
+    /// Measures that a commit costs the same regardless of the number of listeners to other
+    /// documents.
     private func measureIdle() async throws {
         for count in [10, idle] {
             try await withServer { server in

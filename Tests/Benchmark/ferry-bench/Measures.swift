@@ -25,8 +25,9 @@ extension Bench {
         }
     }
 
-    /// A rate, and what one call costs the server's and this program's processors. On a machine that others use, too, the
-    /// rate says little, but the cost much.
+    /// Returns a rate, and the processor time of the server and of this program for each call.
+    ///
+    /// On a machine with other load, the rate means little, but the processor time is meaningful.
     private func withCost(on server: LoadServer, _ body: () async throws -> Double) async throws -> String {
         let start = ContinuousClock.now
         let (before, ours) = (server.processorTime, LoadServer.ownProcessorTime)
@@ -84,7 +85,7 @@ extension Bench {
 
     // MARK: Queries
 
-    /// The 20 newest tasks of a user.
+    /// Returns a query for the 20 newest tasks of a user.
     static func newest(of user: Int) -> Query {
         Query(
             parent: ParentName(database), collectionID: "tasks",
@@ -105,7 +106,8 @@ extension Bench {
                 let client = LoadClient(server.address)
                 let early = Latencies()
                 let late = Latencies()
-                // The store may learn from the queries it sees; what it answers at first is told apart.
+                // The store may learn from the queries that it sees, so its first answers are
+                // counted separately.
                 for round in 0..<300 {
                     let expected = min(20, count / Self.users)
                     let found = try await (round < 20 ? early : late).time {

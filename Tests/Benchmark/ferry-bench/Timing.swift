@@ -7,7 +7,7 @@ extension Duration {
     var inMilliseconds: Double { inSeconds * 1000 }
 }
 
-/// How long many calls took.
+/// The durations of calls.
 final class Latencies: Sendable {
     private let values = Mutex<[Duration]>([])
 
@@ -20,7 +20,7 @@ final class Latencies: Sendable {
         return result
     }
 
-    /// Milliseconds below which the given share of the calls stayed.
+    /// Returns the milliseconds within which the given share of the calls finished.
     func percentile(_ share: Double) -> Double {
         let sorted = values.withLock { $0.sorted() }
         guard !sorted.isEmpty else { return .nan }
@@ -29,7 +29,7 @@ final class Latencies: Sendable {
 }
 
 extension Double {
-    /// With `places` decimals, thousands apart.
+    /// Returns the number with `places` decimals and separated thousands.
     func text(_ places: Int = 0) -> String {
         guard isFinite else { return "–" }
         var digits = "\(Int(self.rounded(.down)))"
@@ -49,8 +49,8 @@ extension Double {
     }
 }
 
-/// Runs `body` over and over in `workers` threads, each with a connection of its own, for `duration`; answers how many calls
-/// there were a second.
+/// Runs `body` repeatedly in `workers` threads, each with a connection of its own, for `duration`,
+/// and returns the number of calls per second.
 func rate(
     of workers: Int, on server: LoadServer, for duration: Duration,
     _ body: @escaping @Sendable (_ client: WireClient, _ worker: Int, _ round: Int) throws -> Void
@@ -68,9 +68,11 @@ func rate(
     return Double(counts.reduce(0, +)) / (ContinuousClock.now - start).inSeconds
 }
 
-/// Makes `count` calls when they are due, in turn by each of `workers` threads with a connection of its own.
+/// Makes `count` calls at their scheduled times, distributed over `workers` threads with a
+/// connection each.
 ///
-/// No slow answer holds the timetable up: a call that had to wait for the one before counts from when it was due.
+/// A slow answer does not delay the schedule: the duration of a call that had to wait for the
+/// previous one counts from its scheduled time.
 func timetable(
     _ count: Int, every pause: Duration, of workers: Int, on server: LoadServer,
     _ body: @escaping @Sendable (_ client: WireClient, _ call: Int) throws -> Void

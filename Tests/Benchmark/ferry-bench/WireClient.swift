@@ -2,15 +2,16 @@ import DocumentModel
 import FirestoreProtocol
 import Glibc
 
-/// One connection that makes one unary call at a time, and waits for its answer on the caller's thread.
+/// A connection that makes one unary call at a time, and waits for its answer on the caller's
+/// thread.
 ///
-/// Just enough HTTP/2 (RFC 9113) and HPACK (RFC 7541) for that: what is measured is the server, on processors that both
-/// share, so the client should cost little.
+/// It implements just enough of HTTP/2 (RFC 9113) and HPACK (RFC 7541). The server is to be
+/// measured, on processors that both share, so the client must cost little.
 final class WireClient {
     private let connection: Int32
     private var stream: UInt32 = 1
     private var input: [UInt8] = []
-    /// What came since the server was last told that it may go on.
+    /// The number of bytes received since the flow-control window was last returned to the server.
     private var taken = 0
 
     init(_ address: String) throws {
@@ -45,7 +46,7 @@ final class WireClient {
         }
     }
 
-    /// The message that the server answers with; throws if it answers without.
+    /// Returns the message of the server's answer; throws if there is none.
     private func call(_ method: String, _ message: [UInt8]) throws -> [UInt8] {
         let prefix = [0] + Self.bytes(of: UInt32(message.count))
         try send(
@@ -95,7 +96,7 @@ final class WireClient {
 
     private static func bytes(of number: UInt32) -> [UInt8] { withUnsafeBytes(of: number.bigEndian) { Array($0) } }
 
-    /// Literal fields without indexing, names and values as they are: RFC 7541, 6.2.2.
+    /// Encodes literal fields without indexing and without Huffman coding (RFC 7541 section 6.2.2).
     private static func fields(of method: String) -> [UInt8] {
         let fields = [
             (":method", "POST"), (":scheme", "http"), (":path", "/google.firestore.v1.Firestore/\(method)"),
@@ -118,7 +119,7 @@ final class WireClient {
         return (head[3], head[4], stream, try take(Int(head[0]) << 16 | Int(head[1]) << 8 | Int(head[2])))
     }
 
-    /// The next bytes of the connection.
+    /// Reads the next bytes of the connection.
     private func take(_ count: Int) throws -> [UInt8] {
         while input.count < count {
             let part = withUnsafeTemporaryAllocation(byteCount: 16 << 10, alignment: 1) { buffer in

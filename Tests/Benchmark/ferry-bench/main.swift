@@ -1,8 +1,9 @@
 import CommandLineTool
 import Foundation
 
-/// Measures the document store's bars on a real `ferry-server` over gRPC on loopback, and what attachments cost a processor;
-/// prints a table. Needs a quiet machine and release builds of both programs.
+/// Measures the document store on a real `ferry-server` over gRPC on loopback, and the processor
+/// time of attachments, and prints a table. It needs an idle machine and release builds of both
+/// programs.
 let command = Command(
     "ferry-bench", summary: "measures ferry-server's documents, and what attachments cost a processor",
     discussion: """

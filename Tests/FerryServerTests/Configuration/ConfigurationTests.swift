@@ -45,7 +45,7 @@ struct ConfigurationTests {
             (["--insecure", "--http", "0.0.0.0:1", "--sign-up", "open"], .open),
             (["--sign-up", "closed"], .closed),
         ] as [([String], SignUpPolicy)])
-    func `accounts are made by invitation where others can reach the server`(
+    func `accounts need an invitation if others can reach the server`(
         words: [String], policy: SignUpPolicy
     ) throws {
         guard case .run(_, let arguments) = try FerryServerTool.command.parse(["run", "--data", "/d"] + words) else {
@@ -79,7 +79,7 @@ struct ConfigurationTests {
         #expect(try message([], file: "sign-up: x").contains("open, invite, closed"))
     }
 
-    @Test func `flags win over the file`() throws {
+    @Test func `flags take precedence over the file`() throws {
         let directory = try TemporaryDirectory()
         let path = "\(directory.path)/c.yaml"
         try FileSystem.replace(path, with: Array("http: 127.0.0.1:1\ndocuments: 127.0.0.1:2\nproject: p\n".utf8))
@@ -153,7 +153,7 @@ struct ConfigurationTests {
     @Test(arguments: [
         "", ":", "host", "host:", ":80", "host:65536", "host:-1", "host:+1", "::1:80", "[host]:1", "a/b:1", "a b:1",
     ])
-    func `anything else is no address`(text: String) {
+    func `any other text is not an address`(text: String) {
         #expect(ListenAddress(text) == nil)
     }
 
@@ -171,9 +171,9 @@ struct ConfigurationTests {
         "", "https://", "tasks.example.org", "ftp://a", "https://a/b", "https://a?b", "https://a#b", "https://me@a",
         "https://a:0", "https://a:x", "https:///a", "https://a b", "https://::1",
     ])
-    func `anything else is no web address`(text: String) { #expect(WebAddress(text) == nil) }
+    func `any other text is not a web address`(text: String) { #expect(WebAddress(text) == nil) }
 
-    @Test func `documents are where the rest is unless they are elsewhere`() throws {
+    @Test func `documents have the address of the rest unless they have their own`() throws {
         let one = try #require(try read("--url", "https://a").published)
         #expect(one.documents == one.web)
         let two = try #require(try read("--url", "https://a", "--documents-url", "http://b:7440").published)
@@ -183,7 +183,7 @@ struct ConfigurationTests {
         #expect(throws: ServerError.self) { try read("--url", "https://a/ferry") }
     }
 
-    @Test func `no proxy leads to a server that lets everybody in`() {
+    @Test func `an emulator behind a proxy is refused`() {
         #expect(throws: ServerError.self) { try read("--emulator", "--url", "https://a") }
     }
 }

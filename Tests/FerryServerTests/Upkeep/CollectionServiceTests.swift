@@ -8,7 +8,7 @@ struct CollectionServiceTests {
     private struct Failure: Error {}
 
     @Test(.timeLimit(.minutes(1)))
-    func `collects again and again, also after a fault, until it is told to stop`() async throws {
+    func `collects repeatedly, also after a failure, until it is stopped`() async throws {
         let (rounds, next) = AsyncStream.makeStream(of: Int.self)
         let count = Atomic(0)
         let others = Atomic(0)
@@ -19,7 +19,7 @@ struct CollectionServiceTests {
                         let round = count.add(1, ordering: .relaxed).newValue
                         next.yield(round)
                         if round == 1 { throw Failure() }
-                        // The third is still at work when the end comes.
+                        // The third collection is still working when the service stops.
                         while round == 3, !isCancelled() {}
                         if isCancelled() { throw CancellationError() }
                         return CollectionReport()
@@ -38,12 +38,12 @@ struct CollectionServiceTests {
         running.cancel()
         try await running.value
         #expect(count.load(ordering: .relaxed) == 3)
-        // A fault in one place leaves the others alone.
+        // A failure in one place does not affect the others.
         #expect(others.load(ordering: .relaxed) >= 2)
     }
 
     @Test(.timeLimit(.minutes(1)))
-    func `gives space back when somebody asks, also after a fault`() async throws {
+    func `reclaims space at each request, also after a failure`() async throws {
         let (rounds, next) = AsyncStream.makeStream(of: Int.self)
         let (requests, request) = AsyncStream.makeStream(of: Void.self)
         let count = Atomic(0)

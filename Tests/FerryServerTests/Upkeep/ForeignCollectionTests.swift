@@ -7,7 +7,7 @@ import Testing
 
 @testable import FerryServer
 
-/// Documents in a data directory, objects in a store elsewhere, and a clock that stands until it is moved.
+/// Documents in a data directory, objects in another store, and a clock that the test advances.
 private final class Ground: Sendable {
     static let day: Int64 = 24 * 3600
     let directory: TemporaryDirectory
@@ -33,7 +33,7 @@ private final class Ground: Sendable {
 
     func advance(days: Int64) { clock.seconds.withLock { $0 += days * Self.day } }
 
-    /// Stores a file of one chunk for each text, as an upload does.
+    /// Stores a file of one chunk for each text, like an upload.
     func upload(_ texts: [String], of user: String = "alice") async throws -> Manifest {
         let namespace = try ObjectNamespace(user: user)
         var references: [ChunkReference] = []
@@ -77,7 +77,7 @@ private final class Ground: Sendable {
 }
 
 struct ForeignCollectionTests {
-    @Test func `what documents need stays, and the rest goes after the grace`() async throws {
+    @Test func `objects that documents need stay, and others are removed after the grace period`() async throws {
         let ground = try await Ground()
         let needed = try await ground.upload(["one", "shared"])
         let unused = try await ground.upload(["two", "shared"])
@@ -91,13 +91,13 @@ struct ForeignCollectionTests {
         #expect(try await ground.has(unused))
         #expect(try await ground.collect().removed == told.removed)
         #expect(try await ground.has(needed))
-        // One of the two was shared; the list of what is condemned stays.
+        // One of the two was shared. The list of objects marked for deletion stays.
         #expect(ground.store.count == 5)
         #expect(try await ground.collect().removed.objects == 0)
         await ground.documents.close()
     }
 
-    @Test func `objects of users without documents here are left alone`() async throws {
+    @Test func `objects of users without documents here are left unchanged`() async throws {
         let ground = try await Ground()
         try await ground.attach(nil, to: "t1")
         let other = try await ground.upload(["one"], of: "bob")
@@ -110,7 +110,7 @@ struct ForeignCollectionTests {
         await ground.documents.close()
     }
 
-    @Test func `where a manifest cannot be read its user's objects are left alone, and others' are not`() async throws {
+    @Test func `if a manifest cannot be read, the objects of its user stay, and those of others do not`() async throws {
         let ground = try await Ground()
         let (manifest, unused) = (try await ground.upload(["one"]), try await ground.upload(["two"]))
         let others = try await ground.upload(["three"], of: "bob")
@@ -127,7 +127,7 @@ struct ForeignCollectionTests {
         await ground.documents.close()
     }
 
-    @Test func `what is missing is told`() async throws {
+    @Test func `missing objects are reported`() async throws {
         let ground = try await Ground()
         let (first, second) = (try await ground.upload(["one"]), try await ground.upload(["two"]))
         try await ground.attach(first, to: "t1")
@@ -140,7 +140,7 @@ struct ForeignCollectionTests {
         await ground.documents.close()
     }
 
-    @Test func `one at a time`() async throws {
+    @Test func `only one collection runs at a time`() async throws {
         let ground = try await Ground()
         let lock = try FileLock.acquire("\(ground.directory.path)/collection.lock")
         await #expect(throws: ServerError.self) { try await ground.collect() }

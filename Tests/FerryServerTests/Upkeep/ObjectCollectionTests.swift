@@ -9,7 +9,7 @@ import Testing
 
 @testable import FerryServer
 
-/// A data directory with documents and objects, and a clock that stands until it is moved.
+/// A data directory with documents and objects, and a clock that the test advances.
 private final class Ground {
     let directory: TemporaryDirectory
     let buckets: DirectoryBucketStore
@@ -17,7 +17,7 @@ private final class Ground {
     let database: DatabaseName
     static let day: Int64 = 24 * 3600 * 1_000_000
     private var puts = 0
-    /// Microseconds.
+    /// The time in microseconds.
     var now: Int64 = 1_000_000 * Ground.day
 
     init() async throws {
@@ -34,7 +34,7 @@ private final class Ground {
         await buckets.close()
     }
 
-    /// Every other object lies in a segment.
+    /// Stores an object, every other one in a segment.
     func put(_ key: ObjectKey, _ bytes: [UInt8]) async throws {
         puts += 1
         let file: String
@@ -51,7 +51,7 @@ private final class Ground {
         await buckets.discard(try await buckets.index.write { try $0.put(record, in: ServerEndpoints.bucket) })
     }
 
-    /// Stores a file of one chunk for each text, as an upload does.
+    /// Stores a file of one chunk for each text, like an upload.
     func upload(_ texts: [String], of user: String = "alice") async throws -> Manifest {
         let namespace = try ObjectNamespace(user: user)
         var references: [ChunkReference] = []
@@ -100,7 +100,7 @@ private final class Ground {
         return buckets.holds(record)
     }
 
-    /// Those that lie on the disk, each of at most one block.
+    /// Returns the number of objects on the disk, each of at most one block.
     func objects() async throws -> Int {
         try await buckets.discardReleased()
         var count = try files
@@ -127,12 +127,12 @@ struct ObjectCollectionTests {
 
     init() throws { alice = try ObjectNamespace(user: "alice") }
 
-    @Test func `what nothing refers to is put aside, then removed; what is needed stays`() async throws {
+    @Test func `unused objects are marked for deletion and then removed, and others stay`() async throws {
         let ground = try await Ground()
         let kept = try await ground.upload(["shared", "mine"])
         let lost = try await ground.upload(["shared", "other"])
         try await ground.attach(kept, to: "t1")
-        // Young: an upload may be about to say that it needs them.
+        // The objects are young: an upload may be about to refer to them.
         #expect(try ground.collect().unused.objects == 2)
         #expect(try await ground.keys().count == 5)
 
@@ -141,7 +141,7 @@ struct ObjectCollectionTests {
         #expect(report.needed.objects == 3)
         #expect(report.unused.objects == 2)
         #expect(report.problems.isEmpty)
-        // Aside: nobody finds them, and whoever knows them can still read them.
+        // Objects marked for deletion are not listed, but can still be read by their keys.
         #expect(try await ground.keys().count == 3)
         #expect(try await ground.isStored(alice.manifest(lost.id)))
 
@@ -159,7 +159,7 @@ struct ObjectCollectionTests {
         await ground.close()
     }
 
-    @Test func `a reference that comes late saves what was put aside`() async throws {
+    @Test func `a late reference unmarks an object`() async throws {
         let ground = try await Ground()
         try await ground.attach(nil, to: "t1")
         let manifest = try await ground.upload(["one", "two"])
@@ -175,7 +175,7 @@ struct ObjectCollectionTests {
         await ground.close()
     }
 
-    @Test func `what is put again while it is aside stays for as long as anything new`() async throws {
+    @Test func `an object that is uploaded again while marked stays as long as a new one`() async throws {
         let ground = try await Ground()
         try await ground.attach(nil, to: "t1")
         let manifest = try await ground.upload(["one"])
@@ -189,7 +189,7 @@ struct ObjectCollectionTests {
         await ground.close()
     }
 
-    @Test func `a manifest that is moved while it is looked for is found`() async throws {
+    @Test func `a manifest that is moved while it is read is found`() async throws {
         let ground = try await Ground()
         let manifest = try await ground.upload(["one"])
         try await ground.attach(manifest, to: "a")
@@ -202,12 +202,12 @@ struct ObjectCollectionTests {
         let collection = ObjectCollection(
             layout: layout, now: ground.now, grace: 30 * Ground.day,
             isCancelled: {
-                // Its record is read already, and its bytes are not.
+                // The record was read already, but not its bytes.
                 isMoved = true
                 try? index.execute("UPDATE object SET file = ? WHERE key = ?", [.text(after), .text(key)])
                 return false
             })
-        // Nothing is at its old place any more.
+        // The old place is empty now.
         guard case .segment(let place)? = ObjectPlace(before.file) else {
             throw SystemError(.other, operation: "parse")
         }
@@ -215,16 +215,17 @@ struct ObjectCollectionTests {
             .write([UInt8](repeating: 0, count: EntryFormat.headSize), at: place.offset)
         #expect(try collection.run(changes: true).problems == [])
         #expect(isMoved)
-        // Of what records no longer refer to no check tells.
+        // The check does not report places that records no longer refer to.
         let check = DataCheck(layout: layout, readsObjects: true)
         #expect(try check.present([(before.file, "gone"), (after, "damaged")]) == ["damaged"])
         index.close()
         await ground.close()
     }
 
-    @Test func `where it is not known what is needed, nothing is touched`() async throws {
+    @Test func `if the needed objects are unknown, nothing is changed`() async throws {
         let ground = try await Ground()
-        // Bob's documents are elsewhere; of Alice's manifests one is damaged; other keys are not Ferry's business.
+        // Bob's documents are in another place, one of Alice's manifests is damaged, and the other
+        // keys are not Ferry's.
         _ = try await ground.upload(["b"], of: "bob")
         let damaged = try await ground.upload(["one"])
         _ = try await ground.upload(["two"])
@@ -242,7 +243,7 @@ struct ObjectCollectionTests {
         await ground.close()
     }
 
-    @Test func `a chunk that a document names itself is needed`() async throws {
+    @Test func `a chunk that a document references directly is needed`() async throws {
         let ground = try await Ground()
         let manifest = try await ground.upload(["named", "lost"])
         let (named, lost) = (manifest.chunks[0].id, manifest.chunks[1].id)
@@ -260,7 +261,7 @@ struct ObjectCollectionTests {
         await ground.close()
     }
 
-    @Test func `what is missing is told`() async throws {
+    @Test func `missing objects are reported`() async throws {
         let ground = try await Ground()
         let manifest = try await ground.upload(["one", "two"])
         try await ground.attach(manifest, to: "t1")
@@ -278,7 +279,7 @@ struct ObjectCollectionTests {
         await ground.close()
     }
 
-    @Test func `a multipart upload that nobody completes is given up after a week`() async throws {
+    @Test func `an unfinished multipart upload is aborted after a week`() async throws {
         let ground = try await Ground()
         for (id, created) in [("old", ground.now), ("new", ground.now + 5 * Ground.day)] {
             var incoming = try ground.buckets.makeIncoming([])
@@ -300,7 +301,7 @@ struct ObjectCollectionTests {
         await ground.close()
     }
 
-    @Test func `references are found wherever they stand`() {
+    @Test func `references are found in any field`() {
         let hash = ContentHash(of: [1])
         let text = "x/manifests/\(hash.hex.prefix(2))/\(hash.hex)/manifests/ab/short alice/manifests/00/\(hash.hex)"
         let mark = ObjectReferences.manifestMark
@@ -309,7 +310,7 @@ struct ObjectCollectionTests {
         #expect(ObjectReferences.hashes(behind: ObjectReferences.chunkMark, in: Array(text.utf8)).isEmpty)
     }
 
-    @Test func `one that is cancelled changes no more, and the next does the rest`() async throws {
+    @Test func `a cancelled collection stops, and the next one does the rest`() async throws {
         let ground = try await Ground()
         try await ground.attach(nil, to: "t1")
         let manifest = try await ground.upload(["one", "two"])

@@ -18,7 +18,7 @@ struct WebTests {
         http: ListenAddress(host: "127.0.0.1", port: 7441), documents: ListenAddress(host: "127.0.0.1", port: 7440),
         isSecure: false, published: nil, project: "p")
 
-    /// One for all, since making a signing key takes a while.
+    /// A handler that all tests share, because creating a signing key takes time.
     private static let shared = Task { try await makeHandler() }
 
     private let endpoints = Self.endpoints
@@ -73,7 +73,7 @@ struct WebTests {
             (.post, "/identitytoolkit.googleapis.com/v1/accounts:unheardOf"),
             (.post, "/securetoken.googleapis.com/v2/token"), (.post, "/v1%2Faccounts:unheardOf"),
         ] as [(HTTPMethod, String)])
-    func `what Google's libraries call and is not there has Google's errors`(method: HTTPMethod, target: String)
+    func `unknown operations of Google's libraries have Google's errors`(method: HTTPMethod, target: String)
         async throws
     {
         let answer = try await answer(method, target)
@@ -85,7 +85,7 @@ struct WebTests {
     }
 
     @Test(arguments: ["/v1x", "/emulators/a", "/xv1/", "/identitytoolkit.googleapis.co/v1/"])
-    func `what only begins like that is S3's`(target: String) async throws {
+    func `a path that only starts like one of Google's is S3's`(target: String) async throws {
         #expect(try await answer(.get, target).body.contains("<Error>"))
     }
 
@@ -100,7 +100,7 @@ struct WebTests {
         #expect(answer.status == .badRequest && answer.body.contains("InvalidIdentityToken"))
     }
 
-    @Test func `only reading is allowed where there is nothing to write`() async throws {
+    @Test func `read-only paths refuse other methods`() async throws {
         for path in ["/healthz", "/.well-known/ferry", "/.well-known/jwks.json"] {
             #expect(try await answer(.put, path).status == .methodNotAllowed)
         }
@@ -120,7 +120,7 @@ struct WebTests {
             ("evil\"><x", "http://127.0.0.1:7441", "127.0.0.1:7440"),
             ("a/b", "http://127.0.0.1:7441", "127.0.0.1:7440"),
         ] as [(String?, String, String)])
-    func `discovery speaks of the host that the client knows`(host: String?, url: String, documents: String) throws {
+    func `discovery names the host that the client used`(host: String?, url: String, documents: String) throws {
         let document = try discovery(host: host, endpoints)
         #expect(document["objects"]?["url"]?.stringValue == url)
         #expect(document["documents"]?["address"]?.stringValue == documents)
@@ -133,7 +133,7 @@ struct WebTests {
         #expect(document["documents"]?["address"]?.stringValue == "10.0.0.1:7440")
     }
 
-    @Test func `a published address is what every client hears`() throws {
+    @Test func `a published address is returned to every client`() throws {
         let published = try PublishedAddresses(
             web: #require(WebAddress("https://Tasks.Example.org/")),
             documents: #require(WebAddress("https://docs.example.org:8443")))

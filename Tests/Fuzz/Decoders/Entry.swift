@@ -1,15 +1,17 @@
 import Glibc
 
-/// libFuzzer's entry. The variable FERRY_FUZZ names the decoder that gets the input.
+/// The entry point of libFuzzer. The environment variable FERRY_FUZZ names the decoder that gets
+/// the input.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzz(_ data: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
     chosen(Array(UnsafeBufferPointer(start: data, count: size)))
     return 0
 }
 
-/// Every decoder of bytes that come from a disk, a socket, or a network.
+/// The decoders of all bytes that come from a disk, a socket, or a network.
 ///
-/// Each must not trap whatever it gets, and what it reads must be written and read again as the same.
+/// No decoder may trap on any input, and a value that was decoded must be equal after it was
+/// encoded and decoded again.
 private let decoders: [String: @Sendable ([UInt8]) -> Void] = [
     "messages": decodeMessage,
     "rest-json": decodeREST,
@@ -49,7 +51,7 @@ private let chosen: @Sendable ([UInt8]) -> Void = {
     return decoder
 }()
 
-/// Ends the run where a decoder that did not trap was wrong.
+/// Ends the run if a decoder did not trap but gave a wrong result.
 func check(_ holds: Bool, _ what: @autoclosure () -> String) {
     guard !holds else { return }
     // Standard output would not be flushed.

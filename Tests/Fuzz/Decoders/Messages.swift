@@ -1,7 +1,7 @@
 import DocumentModel
 import FirestoreProtocol
 
-/// In the order of the golden messages' choices: append only.
+/// The message types in the order of the golden messages' choices. Only append to the list.
 private let messageTypes: [any ProtobufMessage.Type] = [
     Value.self, Document.self, Write.self, ListDocumentsRequest.self, ListDocumentsResponse.self,
     CreateDocumentRequest.self, BatchGetDocumentsRequest.self, BatchGetDocumentsResponse.self, CommitRequest.self,
@@ -14,7 +14,7 @@ private let messageTypes: [any ProtobufMessage.Type] = [
     ListCollectionIDsResponse.self, EncodedDocument.self, DocumentDraft.self, ErrorInfo.self, EmptyMessage.self,
 ]
 
-/// The first byte chooses the message, the rest is its bytes.
+/// Decodes a message. The first byte selects the type, and the rest is its content.
 func decodeMessage(_ input: [UInt8]) {
     guard let choice = input.first else { return }
     let type = messageTypes[Int(choice) % messageTypes.count]
@@ -25,7 +25,7 @@ func decodeMessage(_ input: [UInt8]) {
     useSemantics(message)
 }
 
-/// The checks that a server makes of what it decoded must not trap either.
+/// Runs the checks that a server makes of a decoded message, which must not trap either.
 private func useSemantics(_ message: any ProtobufMessage) {
     switch message {
     case let value as Value:
@@ -48,7 +48,7 @@ private func useSemantics(_ message: any ProtobufMessage) {
     }
 }
 
-/// As queries look into stored fields.
+/// Reads stored fields in the way of queries.
 private func project(_ document: Document) {
     let fields = EncodedFields(document.fields)
     let keys = Set(document.fields.keys.prefix(2))

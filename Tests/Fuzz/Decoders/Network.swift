@@ -16,14 +16,14 @@ import YAML
 @testable import ObjectStorage
 @testable import S3Server
 
-// What comes over sockets and the network, apart from what the messages of gRPC hold.
+// Decoders of bytes from sockets and the network, except the messages of gRPC.
 
 func decodeJSON(_ input: [UInt8]) {
     guard let json = try? JSON(parsing: input) else { return }
     check((try? JSON(parsing: json.bytes)) == json, "JSON is read back")
 }
 
-/// Configuration and front matter.
+/// Decodes configuration files and front matter.
 func decodeYAML(_ input: [UInt8]) {
     guard let configuration = try? YAMLConfiguration(parsing: input) else { return }
     for key in configuration.keys {
@@ -56,7 +56,7 @@ func decodeXML(_ input: [UInt8]) {
     _ = S3Listing.page(input)
 }
 
-/// Lines: the target, then header fields.
+/// Parses lines of a request: the target, then header fields.
 private func request(_ input: [UInt8], body: [UInt8] = []) -> HTTPServerRequest? {
     let lines = String(decoding: input, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
     guard let first = lines.first, let target = HTTPTarget(String(first)) else { return nil }
@@ -68,7 +68,7 @@ private func request(_ input: [UInt8], body: [UInt8] = []) -> HTTPServerRequest?
     return HTTPServerRequest(.get, target, headers: headers, body: .bytes(body))
 }
 
-/// Answers every access key with the same secret.
+/// A credential source with the same secret for every access key.
 private struct EveryKey: S3CredentialSource {
     func credential(accessKey: String, sessionToken: String?) -> S3Credential? {
         S3Credential(secretKey: "secret", prefix: nil)
@@ -81,12 +81,13 @@ func decodeSignature(_ input: [UInt8]) {
     wait { check((try? await verifier.authenticate(request)) == nil, "a signature was guessed") }
 }
 
-/// The first byte: whether chunks are signed, and whether there is a trailer.
+/// Decodes a chunked body. The first byte selects whether chunks are signed, and whether there is a
+/// trailer.
 func decodeChunkedBody(_ input: [UInt8]) {
     let flags = input.first ?? 0
     let signer = flags & 1 == 0 ? nil : ChunkSigner(key: [1], seed: "", date: "", scope: "")
     let pieces = Array(input.dropFirst())
-    // In pieces of three bytes, so that no line comes at once.
+    // Pieces of three bytes, so that no line arrives at once.
     let rest = Rest(bytes: pieces[...])
     wait {
         let body = HTTPBody.stream { rest.next(3) }
@@ -103,7 +104,7 @@ private struct UploadedForm: Equatable, Sendable {
     var file: [UInt8] = []
 }
 
-/// The body of a form whose parts are divided by `--B`.
+/// Decodes the body of a form whose parts are separated by `--B`.
 func decodeForm(_ input: [UInt8]) {
     wait {
         let (whole, cut) = (await form(input, max(1, input.count)), await form(input, 1))
@@ -130,7 +131,7 @@ private func form(_ input: [UInt8], _ size: Int) async -> UploadedForm? {
     } catch { return nil }
 }
 
-/// What a form may be, in JSON.
+/// Decodes the policy of a form, in JSON.
 func decodePolicy(_ input: [UInt8]) {
     guard let policy = try? PostPolicy(parsing: input) else { return }
     check(policy.length.lowerBound >= 0, "a length below none")
@@ -209,7 +210,7 @@ private final class Rest: Sendable {
     }
 }
 
-/// Runs what is asynchronous to its end, on this thread as long as it does not suspend.
+/// Runs an asynchronous function to its end, on this thread as long as it does not suspend.
 private func wait(_ body: @escaping @Sendable () async -> Void) {
     let done = DispatchSemaphore(value: 0)
     Task.immediateDetached {
@@ -219,8 +220,8 @@ private func wait(_ body: @escaping @Sendable () async -> Void) {
     done.wait()
 }
 
-/// Lines are header fields; an empty one ends them, and the rest are bytes of messages, which must not depend on how they
-/// are cut.
+/// Decodes a call. Lines are header fields up to an empty line; the rest are bytes of messages,
+/// which must not depend on how they are split.
 func decodeCall(_ input: [UInt8]) {
     let parts = input.split(separator: UInt8(ascii: "\n"), maxSplits: 8, omittingEmptySubsequences: false)
     var head = RequestHead(limit: 1000)

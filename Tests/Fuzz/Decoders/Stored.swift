@@ -10,7 +10,7 @@ import Ustar
 @testable import FirestoreServer
 @testable import ObjectStorage
 
-// What comes from disks, and what a client keeps and sends back.
+// Decoders of bytes from disks, and of tokens that a client keeps and sends back.
 
 func decodeREST(_ input: [UInt8]) {
     guard let json = try? JSON(parsing: input, depth: RESTReader.maximumDepth) else { return }
@@ -40,7 +40,7 @@ func decodeNames(_ input: [UInt8]) {
         check((try? ParentName(parsing: parent.description)) == parent, "the parent \(parent)")
     }
     if let path = try? FieldPath(parsing: text) {
-        // Quoting may make it longer than a path may be.
+        // Quoting may make the path longer than the limit of a path.
         if path.description.utf8.count <= 1500 {
             check((try? FieldPath(parsing: path.description)) == path, "the field path \(path)")
         }
@@ -50,7 +50,7 @@ func decodeNames(_ input: [UInt8]) {
     }
 }
 
-/// Resume tokens, page tokens, transactions, tokens of write streams.
+/// Decodes resume tokens, page tokens, transaction ids and tokens of write streams.
 func decodeTokens(_ input: [UInt8]) {
     if case .time(let time) = ListenMachine.parse(token: input, epoch: Array(input.dropFirst().prefix(8))) {
         check(
@@ -79,7 +79,7 @@ func decodeTokens(_ input: [UInt8]) {
     }
 }
 
-/// Keys of the database file, which damage may have changed.
+/// Decodes keys of the database file, which may be damaged.
 func decodeStoredKeys(_ input: [UInt8]) {
     _ = input.withUnsafeBytes { KeyBytes.decodePath($0) }
     if let index = CompositeIndex(path: input) {
@@ -97,7 +97,7 @@ func decodeJournal(_ input: [UInt8]) {
     check((try? MutationRecord(decoding: encoded))?.encoded() == encoded, "a mutation of the journal")
 }
 
-/// The first line is the file's name.
+/// Decodes a task file. The first line is the file's name.
 func decodeTaskFile(_ input: [UInt8]) {
     let end = input.firstIndex(of: 0x0a) ?? 0
     let name = String(decoding: input[..<end], as: UTF8.self)
@@ -111,7 +111,7 @@ func decodeTaskFile(_ input: [UInt8]) {
     check(changed.item.tags == item.tags && changed.item.completed == item.completed, "an update is read back")
 }
 
-/// A task as a document that anybody may have written.
+/// Decodes a task's document, which any client may have written.
 func decodeTaskDocument(_ input: [UInt8]) {
     guard let fields = try? EncodedFields(bytes: input).decoded() else { return }
     let item = TaskItem(fields: fields)

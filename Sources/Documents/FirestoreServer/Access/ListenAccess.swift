@@ -7,7 +7,7 @@ import Synchronization
 /// change may have taken the right away.
 ///
 /// The checks repeat because only the content of a document, or of its top-level document,
-/// determines whose it is.
+/// determines its owner.
 final class ListenAccess: Sendable {
     private struct State {
         struct Entry {
