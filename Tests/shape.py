@@ -1,7 +1,7 @@
-"""Measures the shape of the sources and fails where a bound is passed.
+"""Measures the shape of the sources, and fails where a value is above its limit.
 
-Prints, for each target, its lines and its largest type, and the groups of types that call each other in a circle. A type's lines
-are those of its declaration and its extensions in the target. A type calls another if its code names it.
+Prints the number of lines and the largest type of each target, and the groups of types that call each other in a cycle. The lines
+of a type are those of its declaration and of its extensions in the target. A type calls another if its code names it.
 """
 import re
 import sys
@@ -11,7 +11,7 @@ SOURCES = Path(__file__).parent.parent / "Sources"
 TYPE_LINES = 700
 CYCLE = 4
 SERVER_LINES = 3000
-# Rebuilt by the Tasks layer's own plan; the bounds hold once that stands.
+# The plan for the Tasks layer rebuilds these types; then the limits apply to them as well.
 EXEMPT = {"TaskSync"}
 
 DECLARATION = re.compile(
@@ -20,13 +20,13 @@ DECLARATION = re.compile(
 
 
 def code_only(text):
-    """The text with comments and string literals blanked, line for line; a string's interpolations are blanked with it."""
+    """Returns the text with comments and string literals, including interpolations, blanked; line numbers stay the same."""
     pattern = re.compile(r'"""(?:\\.|[^\\])*?"""|#"(?:[^"]|"(?!#))*"#|"(?:\\.|[^"\\\n])*"|//[^\n]*|/\*.*?\*/', re.S)
     return pattern.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
 
 
 def end_of_block(text, start):
-    """The offset behind the brace that closes the one at or after start."""
+    """Returns the offset behind the brace that closes the first block at or after start."""
     depth = 0
     for place in range(text.index("{", start), len(text)):
         depth += {"{": 1, "}": -1}.get(text[place], 0)
@@ -36,7 +36,7 @@ def end_of_block(text, start):
 
 
 def types(target):
-    """Top-level types of a target: name → [lines, identifiers]. Nested types count for the outermost one."""
+    """Returns the top-level types of a target: name → [lines, identifiers]. A nested type counts for its outermost type."""
     found, declared = {}, set()
     for file in sorted(target.rglob("*.swift")):
         text = code_only(file.read_text())
@@ -56,7 +56,7 @@ def types(target):
 
 
 def cycles(graph):
-    """Strongly connected components of more than one node, by Tarjan's algorithm, largest first."""
+    """Returns the strongly connected components of more than one node, by Tarjan's algorithm, largest first."""
     index, low, stack, on_stack, result = {}, {}, [], set(), []
 
     def visit(node):

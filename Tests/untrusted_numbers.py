@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Checks that numbers from elsewhere meet no operator that ends the program.
+"""Checks that no operator that can trap is applied to a number from an untrusted source.
 
-Sizes, lengths, rates and times come from documents, manifests, headers, answers of a server and state files, and may be any
-number. In the client's sources `+`, `-` and `*` on such values, and conversions of them from floating point, are allowed only
-in the files that `untrusted_numbers.txt` lists, each with the reason why the result fits. Elsewhere `SaturatingArithmetic` of
-SystemIO serves.
+Sizes, lengths, rates and times come from documents, manifests, headers, responses of a server and state files, and can be any
+number. In the client's sources, `+`, `-` and `*` on such values, and their conversion from floating point, are allowed only
+in the files that `untrusted_numbers.txt` lists, each with the reason why the result fits. All other files use the
+`SaturatingArithmetic` of SystemIO.
 
-    Tests/untrusted_numbers.py           prints what is wrong, and ends with 1 if anything is
+    Tests/untrusted_numbers.py           prints each finding, and exits with 1 if there is one
 """
 import re
 import sys
@@ -15,7 +15,7 @@ from pathlib import Path
 TOP = Path(__file__).resolve().parent.parent
 SOURCES = ["Tasks", "Model/TaskModel", "Objects/ObjectStorage", "Documents/DocumentClient", "Accounts/AccountClient", "Control",
            "Programs/FerryDaemon", "Programs/FerryCLI"]
-# Constants of a type are the program's own.
+# Constants of a type are defined by the program itself.
 QUANTITY = (r"(?<!Self\.)(?<!standard\.)(?:[a-z]\w*\.)*(?:\w*[sS]ize|bytes(?:Total|Done|OnWire|Deduplicated)|(?:\w+L|l)ength|total|seconds|milliseconds|microseconds|"
             r"nanos|nanoseconds|rate|lifetime|readTime)(?:\(\))?")
 OPERATOR = re.compile(

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures what Ferry promises of its speed, with real programs on loopback; prints a table. Not part of the tests.
+"""Measures the speed that Ferry promises, with real programs on loopback; prints a table. Not part of the tests.
 
     FERRY_BIN=.build/release Tests/Benchmark/bars.py [edit] [list] [idle] [first] [scale] [attach]
 
@@ -66,7 +66,7 @@ class Pair:
         self.a, self.b = Machine(self.root, "a"), Machine(self.root, "b")
 
     def first_sync(self, count):
-        """Seconds from the first daemon's start until the last file is on the empty second machine."""
+        """Returns the seconds from the first daemon's start until the last file is on the empty second machine."""
         fill(self.a, count)
         start = time.monotonic()
         for index, machine in enumerate((self.a, self.b)):
@@ -160,7 +160,7 @@ def measure_scale(count=100_000):
 
 
 def disk_rate(directory, mebibytes):
-    """MiB/s of writing one file and syncing it, which nothing that keeps its bytes durably can beat by much."""
+    """Returns the MiB/s of writing and syncing one file: an upper bound for programs that store their bytes durably."""
     path = directory / "disk"
     start = time.monotonic()
     subprocess.run(["dd", "if=/dev/zero", f"of={path}", "bs=1M", f"count={mebibytes}", "conv=fsync", "status=none"], check=True)

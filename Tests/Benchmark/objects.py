@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures attachments and the S3 face with real programs on loopback; prints a table. Not part of the tests.
+"""Measures attachments and the S3 port with real programs on loopback; prints a table. Not part of the tests.
 
     FERRY_BIN=.build/release Tests/Benchmark/objects.py [s3] [log] [small] [insert]
 
@@ -26,7 +26,7 @@ BUCKET = "ferry"
 
 
 class Signer:
-    """Requests as bytes, signed ahead of time (AWS Signature Version 4), so that little but the server is measured."""
+    """Signs requests ahead of time (AWS Signature Version 4), so that little but the server is measured."""
 
     def __init__(self, server):
         done = subprocess.run([str(BIN / "ferry-server"), "keys", "add", "bars", "--data", str(server.data)], check=True,
@@ -51,7 +51,7 @@ class Signer:
 
 
 def exchange(host, requests, connections=32):
-    """Sends the requests over that many connections, one at a time on each; requests a second."""
+    """Sends the requests over `connections` connections, one at a time on each, and returns the requests per second."""
     address = (host.rsplit(":", 1)[0], int(host.rsplit(":", 1)[1]))
     selector = selectors.DefaultSelector()
     waiting = iter(requests)
@@ -71,7 +71,7 @@ def exchange(host, requests, connections=32):
                 self.socket.sendall(request)
 
         def receive(self):
-            """True when the answer is whole."""
+            """Returns true when the response is complete."""
             count = self.socket.recv_into(self.buffer)
             assert count, "the server closed a connection"
             self.got += count
@@ -102,7 +102,7 @@ def exchange(host, requests, connections=32):
 
 
 def synced_files(directory, count, content, threads=32):
-    """Files written and synced a second, by as many threads: what the disk itself does."""
+    """Returns the number of files written and synced per second by `threads` threads, which is the speed of the disk itself."""
     numbers = iter(range(count))
     lock = threading.Lock()
 
@@ -165,7 +165,7 @@ def ready_pair(tasks):
 
 
 def timed(pair, task, source, timeout=600):
-    """Seconds until an attached file is whole on the other machine, and the bytes that its upload sent."""
+    """Returns the seconds until an attached file is complete on the other machine, and the bytes that its upload sent."""
     target = pair.b.tasks / f"{task}.files" / source.name
     known = {transfer["id"] for transfer in pair.a.json("transfers")["transfers"]}
     start = time.monotonic()
@@ -197,7 +197,7 @@ def measure_log(mebibytes=1024):
 
 
 def measure_small(tasks=100, each=20):
-    """Many small files at once: spread over tasks, and then as many beside one task."""
+    """Measures many small files at once: spread over tasks, and then the same number beside one task."""
     for tasks, each in ((tasks, each), (1, tasks * each)):
         names = [f"Task {number:03}" for number in range(tasks)]
         pair = ready_pair(names)
@@ -227,7 +227,7 @@ def measure_small(tasks=100, each=20):
 
 
 def read_and_hash(path):
-    """Seconds that it takes to read and hash a file by itself."""
+    """Returns the seconds that it takes to read and hash a file without Ferry."""
     start = time.monotonic()
     digest = hashlib.sha256()
     with open(path, "rb", buffering=0) as file:
@@ -237,8 +237,10 @@ def read_and_hash(path):
 
 
 def measure_insert(rounds=5):
-    """New versions, each renamed over the one before: until it is stored, which the other machine's first move tells, and until it is
-    whole there."""
+    """Measures new versions, each renamed over the one before, until they are stored and until they are on the other machine.
+
+    The first move of the other machine shows that a version is stored.
+    """
     for mebibytes in (64, 1024):
         pair = ready_pair(["Image"])
         source = pair.root / "disk.img"

@@ -1,4 +1,4 @@
-"""A server and two machines that are signed in to it, fresh for each test that asks for them."""
+"""Fixtures: a server and two machines that are signed in to it, created for each test that requests them."""
 import tempfile
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from harness import Machine, Server
 
 @pytest.fixture
 def root():
-    # Not pytest's tmp_path: a Unix socket's path has 107 bytes at most.
+    # pytest's tmp_path would be too long: the path of a Unix socket has at most 107 bytes.
     with tempfile.TemporaryDirectory(prefix="ferry-") as directory:
         yield Path(directory)
 
@@ -24,7 +24,7 @@ def server(root):
 
 @pytest.fixture
 def machines(root, server):
-    """Laptop and desk, both running and signed in."""
+    """A laptop and a desk, both running and signed in."""
     pair = [Machine(root, "laptop"), Machine(root, "desk")]
     for index, machine in enumerate(pair):
         machine.start()
@@ -37,7 +37,7 @@ def machines(root, server):
 
 @pytest.fixture
 def laptop(root):
-    """A machine that nobody has started or signed in."""
+    """A machine that is neither running nor signed in."""
     machine = Machine(root, "laptop")
     yield machine
     if machine.daemon.running:

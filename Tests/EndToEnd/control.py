@@ -1,4 +1,4 @@
-"""The daemon's control socket, as other programs use it."""
+"""A client of the daemon's control socket, as other programs use it."""
 import http.client
 import json
 import socket
@@ -6,7 +6,7 @@ import threading
 
 
 class Control(http.client.HTTPConnection):
-    """HTTP over the control socket, as `curl --unix-socket` has it."""
+    """HTTP over the control socket, like `curl --unix-socket`."""
 
     def __init__(self, path):
         super().__init__("ferryd", timeout=20)

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""Half an hour of bad luck: two machines whose user works on both, a server, and everything that goes wrong around them.
+"""Runs two machines and a server for half an hour, with a user who works on both machines, and injects every kind of fault.
 
     FERRY_BIN=.build/release Tests/EndToEnd/faults.py --minutes 30 --seed 7
 
-kill -9 of any program, networks that are cut, refuse or hang, disks that fill up, clocks of 1970 and 2070 that jump. Each
-machine has a network namespace of its own, in which the server's ports are a relay's, a file system of its own of a few MiB, and a
-clock of its own. In the end all is mended, but for the clocks, and both machines must have the same bytes and every value that the
-user saved: in a file, or brought back from trash and history. Needs root and a C compiler. Prints what happened; exit status 1 when
+The faults are kill -9 of any program, networks that are cut, refuse or hang, full disks, and clocks of 1970 and 2070 that jump. Each
+machine has its own network namespace, in which a relay provides the server's ports, its own file system of a few MiB, and its own
+clock. At the end every fault except the clocks is repaired. Both machines must then have the same bytes and every value that the
+user saved: in a file, or restored from trash and history. Needs root and a C compiler. Prints what happened; the exit status is 1 if
 something is missing.
 
-The clocks are those of `wrong-clock.c`, not libfaketime's: that leaves futexes alone, on which gRPC waits until a time of day, so
-that with a clock that is behind it spins, and with one ahead its timers come late.
+The clocks come from `wrong-clock.c` instead of libfaketime, which leaves futexes alone. gRPC waits on futexes until a time of day, so
+with libfaketime it spins when the clock is behind, and its timers come late when the clock is ahead.
 """
 import argparse
 import ctypes
@@ -35,7 +35,7 @@ MARK = re.compile(r"\b(?:laptop|desk)-[a-z]+-\d+\b")
 
 
 def wrong_clock(choice):
-    """Seconds that a clock is off, and what is said of it: a year that clocks without a battery have, some other, or a little."""
+    """Returns the offset of a clock in seconds and its description: that of a clock without a battery, far off, or close."""
     if year := choice([1970, 1970, 2070, 2070, None, None, None]):
         return round((year - datetime.date.today().year) * 365.25) * 86_400, str(year)
     hours = choice([-72, -1.5, 0, 0.75, 120])
@@ -43,7 +43,7 @@ def wrong_clock(choice):
 
 
 def can_run():
-    """Why this machine cannot; None if it can."""
+    """Returns the reason why this machine cannot run it, or None if it can."""
     if os.getuid() != 0:
         return "namespaces and file systems of one's own need root"
     if subprocess.run(["unshare", "-m", "-n", "true"], capture_output=True).returncode != 0:
@@ -52,7 +52,7 @@ def can_run():
 
 
 def strings(value):
-    """All texts in a document of JSON."""
+    """Returns all strings in a JSON document."""
     if isinstance(value, str):
         return [value]
     parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else []
@@ -60,13 +60,13 @@ def strings(value):
 
 
 class Relay:
-    """The server's ports inside a machine's network namespace. `state`: open, refused (and reset), or silent."""
+    """Relays the server's ports inside a machine's network namespace. `state` is open, refused (and reset) or silent."""
 
     def __init__(self, ports):
         self.state = "open"
         self.pairs = set()
         self.lock = threading.Lock()
-        # Holds the namespace; ends with its standard input, and so with this program.
+        # The process holds the namespace. It ends with its standard input, and so with this program.
         self.holder = subprocess.Popen(
             ["unshare", "-n", "sh", "-c", "ip link set lo up; echo up; exec cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.holder.stdout.readline()
@@ -79,7 +79,7 @@ class Relay:
             threading.Thread(target=self.accept, args=(listener,), daemon=True).start()
 
     def listen(self):
-        """In a thread of its own, as it enters the namespace and stays there."""
+        """Runs in its own thread, which enters the namespace and stays there."""
         libc = ctypes.CDLL(None, use_errno=True)
         with open(f"/proc/{self.holder.pid}/ns/net") as namespace:
             if libc.setns(namespace.fileno(), 0x40000000) != 0:
@@ -92,7 +92,7 @@ class Relay:
             try:
                 near, _ = listener.accept()
             except OSError:
-                return  # Closed: the day is over.
+                return  # The socket was closed: the run is over.
             if self.state == "refused":
                 self.reset(near)
                 continue
@@ -146,14 +146,14 @@ class Relay:
 
 
 class User(threading.Thread):
-    """Works on one machine. Each value is marked, and whoever replaces a value after seeing it has retired it."""
+    """Works on one machine. Each value has a mark; a user that replaces a value after reading it retires the mark."""
 
     def __init__(self, machine, retired, seed):
         super().__init__(daemon=True)
         self.machine, self.retired, self.random = machine, retired, random.Random(seed)
         self.over = threading.Event()
-        self.saved = {}  # How each mark was saved.
-        self.attached = {}  # SHA-256 by path.
+        self.saved = {}  # The way in which each mark was saved.
+        self.attached = {}  # The SHA-256 by path.
         self.count = 0
         self.failure = None
         self.deletes = 0
@@ -164,7 +164,7 @@ class User(threading.Thread):
             try:
                 self.random.choice(work)()
             except (OSError, UnicodeDecodeError, subprocess.TimeoutExpired):
-                continue  # The disk is full, the file went, the daemon is away: the user tries something else.
+                continue  # The disk is full, the file has gone, or no daemon runs: the user tries something else.
             except BaseException as error:
                 self.failure = error
                 return
@@ -181,7 +181,7 @@ class User(threading.Thread):
         return self.random.choice(files) if files else None
 
     def save(self, path, text, seen=None, what=()):
-        """As editors do: a new file that takes the old one's place, if that is still the one that was read."""
+        """Saves like an editor: a new file replaces the old one, if that is still the one that was read."""
         temporary = path.with_name(f".{path.name}.{self.machine.name}.tmp")
         try:
             with open(temporary, "w") as file:
@@ -270,11 +270,11 @@ class User(threading.Thread):
             self.attached[name] = hashlib.sha256(data).hexdigest()
 
     def delete(self):
-        # Seldom: more at once than the guard lets through is another test.
+        # Deletes are rare: more at once than the guard accepts are another test.
         if self.random.random() < 0.3 and len(self.files()) > 30 and (path := self.pick()):
-            # What no daemon has read yet would go with the file, and nobody could bring it back.
+            # A value that no daemon has read yet would go with the file, and could not be restored.
             result = self.machine.ferry("sync", check=False, timeout=20)
-            # Offline it has read everything, too.
+            # An offline daemon has read all values, too.
             if result.returncode == 0 or (result.returncode == 5 and "paused" not in result.stderr):
                 path.unlink()
                 self.deletes += 1
@@ -299,7 +299,7 @@ class Day:
             (root / name).mkdir()
             subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}m", "ferry", str(root / name)], check=True)
             self.machines.append(Machine(root, name))
-            # Not on the machine's disk, which fills up.
+            # The log is not on the machine's disk, which fills up.
             clock = Clock(library, root / f"{name}.clock")
             self.machines[index].environment |= clock.environment
             self.clocks[name] = clock
@@ -308,7 +308,7 @@ class Day:
         self.programs = [self.server, *(machine.daemon for machine in self.machines)]
         self.prefixes = {program: relay.prefix for program, relay in zip(self.programs[1:], self.relays)}
         self.over = threading.Event()
-        self.meant = set()  # The ends that were brought about here.
+        self.meant = set()  # The ends of programs that this class caused.
         self.log = open(root / "faults.log", "w", buffering=1)
 
     def note(self, fault, what=""):
@@ -327,7 +327,7 @@ class Day:
         clock.set(seconds)
 
     def supervise(self):
-        """As systemd does; whoever ended by itself is noted."""
+        """Restarts programs like systemd, and records those that ended unexpectedly."""
         while not self.over.wait(0.2):
             for program in self.programs:
                 if program.process and program.process.poll() is not None:
@@ -403,14 +403,14 @@ class Day:
         for machine in self.machines:
             until(lambda: machine.ferry("status", check=False).returncode in (0, 6), lambda: f"{machine.name}\n{machine.daemon.tail()}",
                   timeout=60, step=0.2)
-            # One that a full disk has stopped says so, and begins again within 64 s.
+            # A daemon that stopped for a full disk says so, and starts again within 64 s.
             until(lambda: "Syncing has stopped" not in machine.ferry("sync", "--wait", "--timeout", "240", check=False, timeout=300).stderr,
                   machine.daemon.tail, timeout=90, step=0.5)
             self.sync(machine)
 
     @staticmethod
     def sync(machine):
-        """All that moves by itself has moved; what waits for a person, such as a held delete, may be left."""
+        """Waits until all automatic work is done. Items that wait for a person, such as a held delete, may be left."""
         result = machine.ferry("sync", "--wait", "--timeout", "240", check=False, timeout=300)
         assert result.returncode in (0, 6), f"{machine.name}: {result.stderr}\n{machine.daemon.tail()}"
 
@@ -420,7 +420,7 @@ class Day:
             self.sync(machine)
 
     def agree_with_held(self, timeout):
-        """Deletes may still be held after the first look: what the last scan missed is told a moment later."""
+        """Waits for agreement. Deletes may be held late, as one that the last scan missed is reported a moment later."""
         for _ in range(3):
             try:
                 return agree(*self.machines, timeout=timeout)
@@ -432,7 +432,7 @@ class Day:
         agree(*self.machines, timeout=timeout)
 
     def tidy(self):
-        """Attachments that the user put beside a task whose file had another name by then: nobody's, until the user moves them."""
+        """Moves attachments to their tasks if the user put them beside a task whose file had a different name by then."""
         for machine in self.machines:
             for directory in machine.tasks.rglob("*.files"):
                 if ".ferry" not in directory.parts and not directory.with_name(f"{directory.stem}.md").exists():
@@ -441,7 +441,7 @@ class Day:
                     shutil.rmtree(directory)
 
     def settle(self):
-        """All files on both machines, also those from the trash, and what history tells."""
+        """Returns all files on both machines, including those from the trash, and the content of the history."""
         self.mend()
         self.bring_back_held()
         self.tidy()
@@ -493,7 +493,7 @@ class Day:
             tasks = machine.json("list", "--all")["tasks"]
             if len({task["id"] for task in tasks}) != len([path for path in files if path.endswith(".md")]):
                 problems.append(f"{machine.name} lists {len(tasks)} tasks for {len(files)} files")
-            # A conflict is for the user; anything else would need a hand.
+            # Conflicts are left to the user. All other problems would need manual repair.
             problems += [f"{machine.name}: {problem}" for problem in machine.status()["problems"]]
         return problems
 
@@ -510,9 +510,9 @@ class Day:
 
 
 def run(minutes, seed, keep=None):
-    """Answers what is wrong in the end; nothing is good."""
+    """Returns the list of what is wrong at the end; it is empty after a good run."""
     root = Path(tempfile.mkdtemp(prefix="ferry-"))
-    # MiB of a machine's disk: what the user makes in that time must have room.
+    # The MiB of a machine's disk, which must have room for all that the user creates in that time.
     day = Day(root, minutes, seed, 48 + int(10 * minutes))
     problems = ["it did not come to its end"]
     try:
@@ -536,7 +536,7 @@ def main():
     if why := can_run():
         sys.exit(f"cannot run here: {why}")
     if "FERRY_FAULTS" not in os.environ:
-        # What is mounted goes with this program.
+        # The mounts go with this program.
         os.environ["FERRY_FAULTS"] = "1"
         os.execvp("unshare", ["unshare", "-m", "--propagation", "private", sys.executable, *sys.argv])
     print(f"seed {arguments.seed}", flush=True)

@@ -1,4 +1,4 @@
-"""Ferry's own programs as a test drives them: a server and machines, each with a home of its own, on loopback.
+"""Drives Ferry's own programs for tests: a server and machines, each with its own home directory, on loopback.
 
 FERRY_BIN names the directory with the three programs.
 """
@@ -21,7 +21,7 @@ class Timeout(AssertionError):
 
 
 def until(condition, what, timeout=20.0, step=0.005):
-    """Polls until the condition is true, and returns its value; tells what was waited for if it never is."""
+    """Polls until the condition is true, and returns its value. After the timeout, fails with `what` was expected."""
     deadline = time.monotonic() + timeout
     while True:
         value = condition()
@@ -33,7 +33,7 @@ def until(condition, what, timeout=20.0, step=0.005):
 
 
 def free_ports(count):
-    """Ports of loopback that nobody uses just now, all of them different."""
+    """Returns ports of loopback that are unused at the moment, all of them different."""
     probes = [socket.socket() for _ in range(count)]
     for probe in probes:
         probe.bind(("127.0.0.1", 0))
@@ -44,7 +44,7 @@ def free_ports(count):
 
 
 def built_library(root, name):
-    """One of the C sources beside this, as a library to be preloaded."""
+    """Builds one of the C sources in this directory as a library to be preloaded."""
     library = root / f"{name}.so"
     source = Path(__file__).parent / f"{name}.c"
     subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-o", str(library), str(source), "-ldl"], check=True)
@@ -52,7 +52,7 @@ def built_library(root, name):
 
 
 class Clock:
-    """The clock of programs that run with `environment`; it can be set while they run."""
+    """The clock of the programs that run with `environment`. It can be set while they run."""
 
     def __init__(self, library, file):
         self.file = file
@@ -60,19 +60,19 @@ class Clock:
         self.environment = {"LD_PRELOAD": str(library), "FERRY_CLOCK": str(file)}
 
     def set(self, seconds):
-        """So many seconds ahead of the true one."""
+        """Sets the clock to this number of seconds ahead of the true one."""
         with open(self.file, "r+b" if self.file.exists() else "wb") as file:
             file.write(seconds.to_bytes(8, sys.byteorder, signed=True))
 
 
 def run_daemon(*arguments, **environment):
-    """Runs `ferryd` to its end and returns the result: for what ends at once."""
+    """Runs `ferryd` until it ends, and returns the result: for runs that end at once."""
     return subprocess.run([str(BIN / "ferryd"), *map(str, arguments)], capture_output=True, text=True, timeout=30,
                           env={**os.environ, **environment}, stdin=subprocess.DEVNULL)
 
 
 class Program:
-    """A program in the background: its log, its pid, and how it ends."""
+    """A program in the background, with its log, its pid and its exit status."""
 
     def __init__(self, name, arguments, log, environment=None, ready="ready "):
         self.name, self.arguments, self.log, self.environment, self.ready_word = name, arguments, log, environment, ready
@@ -106,13 +106,13 @@ class Program:
             self.process.send_signal(number)
 
     def kill(self):
-        """kill -9, and wait for the end."""
+        """Sends kill -9, and waits for the end."""
         self.signal(signal.SIGKILL)
         if self.process:
             self.process.wait()
 
     def stop(self, timeout=15):
-        """SIGTERM; returns the exit status."""
+        """Sends SIGTERM, and returns the exit status."""
         if not self.process:
             return None
         self.signal(signal.SIGTERM)
@@ -124,14 +124,14 @@ class Program:
             raise AssertionError(f"{self.name} did not stop within {timeout} s:\n{self.tail()}\n{threads}") from None
 
     def threads(self):
-        """Where each thread is at this moment: state and place in the kernel, and the stack where there is a debugger."""
+        """Describes each thread: its state and place in the kernel, and its stack if a debugger is installed."""
         told = []
         for thread in sorted(Path(f"/proc/{self.process.pid}/task").glob("*")):
             try:
                 words = [(thread / name).read_text().strip() for name in ("comm", "wchan", "syscall")]
                 state = (thread / "stat").read_text().rpartition(")")[2].split()[0]
             except OSError:
-                continue  # It ended since it was listed.
+                continue  # The thread has ended since it was listed.
             told.append(f"thread {thread.name} {state} {' '.join(words)}")
         if shutil.which("gdb"):
             try:
@@ -147,7 +147,7 @@ class Program:
 
 
 class Server(Program):
-    """`ferry-server` on free ports of loopback; the ports stay the same when it starts again."""
+    """A `ferry-server` on free ports of loopback. The ports stay the same after a restart."""
 
     def __init__(self, root, *options):
         self.data = root / "server"
@@ -167,7 +167,7 @@ class Server(Program):
 
 
 class Machine:
-    """One of the user's machines: a home, a tasks directory, `ferryd`, and `ferry`."""
+    """One of the user's machines: a home directory, a tasks directory, `ferryd` and `ferry`."""
 
     def __init__(self, root, name, *options):
         self.name = name
@@ -216,7 +216,7 @@ class Machine:
         return json.loads(self.ferry(*arguments, "--json", **options))
 
     def list(self, *arguments):
-        """All tasks by title."""
+        """Returns all tasks by title."""
         return {task["title"]: task for task in self.json("list", "--all", *arguments)["tasks"]}
 
     def status(self):
@@ -237,19 +237,19 @@ class Machine:
         path.write_text(text)
 
     def files(self):
-        """Every file of the user's, by path, with its bytes."""
+        """Returns the bytes of each file of the user by path."""
         files = {}
         for path in sorted(self.tasks.rglob("*")):
             try:
                 if path.is_file() and ".ferry" not in path.relative_to(self.tasks).parts:
                     files[str(path.relative_to(self.tasks))] = path.read_bytes()
             except OSError:
-                continue  # It went since it was listed.
+                continue  # The file has gone since it was listed.
         return files
 
 
 def agree(*machines, timeout=30):
-    """Waits until all machines have the same files and the same list, and nothing waits."""
+    """Waits until all machines have the same files and the same list, and nothing is pending."""
 
     def same():
         first, *others = [machine.files() for machine in machines]

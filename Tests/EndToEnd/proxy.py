@@ -1,4 +1,4 @@
-"""A TCP proxy on loopback that counts what goes through it, so that tests see what a program really sends."""
+"""A TCP proxy on loopback that counts the bytes it relays, so that tests see what a program really sends."""
 import selectors
 import socket
 import threading

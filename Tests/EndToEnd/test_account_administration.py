@@ -1,4 +1,4 @@
-"""Who may have an account and what it may use: invitations, codes, passwords, quotas, deleted accounts, a server that lost its data."""
+"""Administration of accounts: invitations, codes, passwords, quotas, deleted accounts, and a server that lost its data."""
 import json
 import os
 import pty
@@ -13,7 +13,7 @@ from harness import BIN, PASSWORD, Machine, Server, until
 
 
 def administer(server, *words, check=True, input=None):
-    """A command of the server's administrator; the cells of the first line that it prints."""
+    """Runs a command of the server's administrator, and returns the cells of the first line that it prints."""
     result = subprocess.run([str(BIN / "ferry-server"), *map(str, words), "--data", str(server.data)], capture_output=True,
                             text=True, timeout=60, input=input)
     if not check:
@@ -73,7 +73,7 @@ def test_a_code_sets_the_password_of_an_account_that_the_administrator_made(stri
     assert used.returncode == 1 and "used" in used.stderr
     laptop.write("Mine.md", "")
     laptop.sync()
-    # Forgotten.
+    # The password was forgotten.
     code = administer(strict, "user", "reset-password", "me@example.org")[2]
     laptop.ferry("login", strict.url, "--code", code, "--password-stdin", input=PASSWORD)
     laptop.sync()
@@ -86,7 +86,7 @@ def test_a_code_sets_the_password_of_an_account_that_the_administrator_made(stri
 
 def test_a_password_is_changed_and_other_machines_sign_in_again(server, machines):
     laptop, desk = machines
-    # Tokens of the second in which the password changes stay good; these are of an earlier one.
+    # Tokens from the second in which the password changes stay valid; these are from an earlier one.
     signed_in = int(time.time())
     until(lambda: int(time.time()) > signed_in, "the next second")
     wrong = laptop.ferry("password", "--password-stdin", input="wrong one\nnew password\n", check=False)
@@ -151,14 +151,14 @@ def test_the_tasks_of_another_account_are_not_uploaded_unasked(server, laptop):
     administer(server, "user", "add", "third@example.org", "--password-stdin", input=PASSWORD)
     refused = laptop.ferry("login", server.url, "--email", "third@example.org", "--password-stdin", input=PASSWORD, check=False)
     assert refused.returncode == 6 and laptop.status()["state"] == "needs-sign-in"
-    # A code is not used up by a sign-in that was not accepted.
+    # A sign-in that was refused does not use up the code.
     code = administer(server, "user", "reset-password", "third@example.org")[2]
     words = ["login", server.url, "--code", code, "--password-stdin"]
     assert laptop.ferry(*words, input="third password", check=False).returncode == 6
     laptop.ferry(*words, "--merge", input="third password")
     laptop.sync()
     assert set(laptop.list()) == {"First"}
-    # Back to the first one: those are the third one's now.
+    # The user returns to the first account, as those files belong to the third one now.
     assert laptop.ferry("login", server.url, "--email", "me@example.org", "--password-stdin", input=PASSWORD,
                         check=False).returncode == 6
 
@@ -189,7 +189,7 @@ def test_an_account_is_deleted_with_all_that_it_has_beside_a_running_server(serv
     other.write("More.md", "")
     other.sync()
     other.stop()
-    # And while it is stopped.
+    # The server is stopped.
     server.stop()
     administer(server, "user", "delete", "other@example.org", "--yes")
     assert "Theirs" not in administer(server, "export", check=False).stdout
@@ -217,7 +217,7 @@ def test_over_quota_everything_stays_on_the_machine_and_status_says_what_to_do(r
     assert "14 that it may" in told["message"] and "whoami" in told["hint"], told
     assert laptop.status()["state"] == "running"
     assert laptop.json("whoami")["usage"]["documents"] <= 14
-    # What is there already goes on.
+    # Existing accounts keep working.
     laptop.write("One.md", "Changed\n")
     assert laptop.ferry("sync", "--wait", "--timeout", "30", check=False).returncode == 6
     assert "Changed" in administer(server, "export", check=False).stdout

@@ -1,4 +1,4 @@
-"""Signing in, out, again and with another account."""
+"""Tests of signing in, signing out, signing in again, and signing in with another account."""
 import socket
 import threading
 import time
@@ -25,7 +25,7 @@ def test_signing_in_out_and_in_again(server, laptop):
     laptop.ferry("logout")
     assert laptop.ferry("list", check=False).returncode == 7
     assert not (laptop.state / "session.json").exists()
-    # Files stay, and so does what is written meanwhile.
+    # Files stay, and so do changes made in the meantime.
     laptop.write("Written while signed out.md", "")
     assert laptop.read("Buy milk.md") == "Oat\n"
     laptop.login(server)
@@ -89,7 +89,7 @@ def test_an_anonymous_account_becomes_a_lasting_one_with_everything_in_it(root, 
     laptop.write("Mine.md", "")
     laptop.sync()
     first = laptop.json("whoami")
-    # The same again is no new account.
+    # Signing in again with the same account is no change of account.
     laptop.ferry("login", server.url)
     assert laptop.json("whoami") == first
     laptop.ferry("link", "--email", "me@example.org", "--password-stdin", input=PASSWORD)
@@ -106,7 +106,7 @@ def test_another_account_gets_its_own_replica_and_nothing_is_deleted(server, lap
     laptop.login(server, create=True)
     laptop.write("First.md", "")
     laptop.sync()
-    # The files are this user's, who says that they are to be united with the other account.
+    # The files belong to this user, who confirms that they should be merged into the other account.
     words = ["login", server.url, "--password-stdin", "--merge", "--email"]
     laptop.ferry(*words, "other@example.org", "--create", input=PASSWORD)
     laptop.sync()

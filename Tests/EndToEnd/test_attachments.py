@@ -1,4 +1,4 @@
-"""Files on tasks: attached by command or dropped beside the task, and what goes over the wire for them."""
+"""Files on tasks: attached by command or by dropping them beside the task, and the traffic they cause."""
 import os
 import signal
 import subprocess
@@ -7,7 +7,7 @@ from harness import BIN, Clock, agree, built_library, until
 
 
 def caught_signals(pid):
-    """The names of the signals for which a program has handlers."""
+    """Returns the names of the signals for which a program has handlers."""
     (mask,) = (line.split()[1] for line in open(f"/proc/{pid}/status") if line.startswith("SigCgt:"))
     return [number.name for number in signal.Signals if int(mask, 16) >> (number - 1) & 1]
 
@@ -27,7 +27,7 @@ def test_attach_drop_detach_and_get(root, machines):
     laptop.ferry("add", "Insurance")
     laptop.ferry("add", "Claim")
     laptop.ferry("attach", "Insurance", photo)
-    # Dropping a file attaches it; so does a copy beside a task of the desk's.
+    # A file that is dropped beside a task is attached; so is a copy beside a task of the other machine.
     (laptop.tasks / "Claim.files").mkdir()
     (laptop.tasks / "Claim.files/letter.txt").write_text("Dear Sir or Madam\n" * 1000)
     agree(laptop, desk)
@@ -36,16 +36,16 @@ def test_attach_drop_detach_and_get(root, machines):
     assert attached(desk, "Claim") == {"letter.txt": "here"}
     path = desk.ferry("get", "Insurance", "photo.jpg").strip()
     assert (desk.tasks / path).read_bytes() == photo.read_bytes()
-    # Text is compressed on the wire.
+    # Text is compressed for the transfer.
     (letter,) = [transfer for transfer in transfers(laptop) if transfer["name"] == "letter.txt"]
     assert letter["bytesOnWire"] < letter["bytesTotal"] / 4
-    # They go with their task wherever it goes.
+    # Attachments follow their task when it moves.
     desk.ferry("move", "Insurance", "Papers")
     desk.ferry("set", "Claim", "title:Claim 2026")
     until(lambda: (laptop.tasks / "Papers/Insurance.files/photo.jpg").exists(), lambda: sorted(laptop.files()))
     until(lambda: (laptop.tasks / "Claim 2026.files/letter.txt").exists(), lambda: sorted(laptop.files()))
     agree(laptop, desk)
-    # Detached by command, and by removing the file.
+    # An attachment is detached by command, and by removing the file.
     desk.ferry("detach", "Insurance", "photo.jpg")
     (laptop.tasks / "Claim 2026.files/letter.txt").unlink()
     until(lambda: not attached(laptop, "Insurance") and not attached(desk, "Claim"),
@@ -67,11 +67,11 @@ def test_large_attachments_come_when_they_are_asked_for(root, machines):
     until(lambda: attached(desk, "Film") == {"poster.jpg": "here", "film.bin": "remote"}, lambda: attached(desk, "Film"))
     desk.sync()
     assert [path.name for path in (desk.tasks / "Film.files").iterdir()] == ["poster.jpg"]
-    # It is no delete that it is not here.
+    # The absence of a file that was never on this machine does not count as a delete.
     assert attached(laptop, "Film") == {"poster.jpg": "here", "film.bin": "here"}
     desk.ferry("get", "Film", "film.bin")
     assert (desk.tasks / "Film.files/film.bin").read_bytes() == large.read_bytes()
-    # What is here once stays up to date.
+    # Attachments that are on this machine are kept up to date.
     (laptop.tasks / "Film.files/film.bin").write_bytes(small.read_bytes() * 20)
     agree(laptop, desk)
     assert (desk.tasks / "Film.files/film.bin").read_bytes() == small.read_bytes() * 20
@@ -127,7 +127,7 @@ def test_times_and_programs_arrive_as_such(root, machines):
         status = (machine.tasks / "Release.files/old.txt").stat()
         assert (status.st_mtime_ns, status.st_mode & 0o111) == (-5_000_000_000, 0)
     assert subprocess.check_output([desk.tasks / "Release.files/deploy.sh"], text=True) == "one\n"
-    # A new version brings its own time, and says that it can be run where the earlier one could not.
+    # A new version has its own modification time, and is executable although the earlier one was not.
     dropped = desk.tasks / "Release.files/old.txt"
     dropped.write_text("#!/bin/sh\necho two\n")
     dropped.chmod(0o755)
@@ -186,7 +186,7 @@ def test_a_transfer_is_paused_resumed_and_cancelled(root, server, machines):
         return [transfer["state"] for transfer in transfers(laptop) if transfer["name"] == name]
 
     until(lambda: state("paused.bin") == ["paused"], lambda: transfers(laptop))
-    # Who watches and goes is told that the daemon stays.
+    # A user who stops watching is informed that the daemon continues.
     watcher = subprocess.Popen([str(BIN / "ferry"), "transfers", "--watch"], stderr=subprocess.PIPE, text=True,
                                env={**os.environ, **laptop.environment})
     until(lambda: "SIGINT" in caught_signals(watcher.pid), lambda: caught_signals(watcher.pid))
@@ -201,7 +201,7 @@ def test_a_transfer_is_paused_resumed_and_cancelled(root, server, machines):
     laptop.ferry("transfers", "resume", "--all")
     until(lambda: (desk.tasks / "Slow.files/paused.bin").exists(), lambda: transfers(laptop))
     assert (desk.tasks / "Slow.files/paused.bin").read_bytes() == content["paused.bin"]
-    # One that is cancelled stops, says so, and is not begun again; its file stays, on this machine only.
+    # A cancelled upload stops, is reported, and does not start again. Its file stays, on this machine only.
     laptop.stop()
     laptop.daemon.arguments += ["--upload-limit", "1M"]
     laptop.start()
@@ -248,7 +248,7 @@ def test_cancelling_a_new_version_leaves_it_on_its_machine(root, machines):
     for machine in (laptop, desk):
         machine.sync()
     assert file.read_bytes() == new and (desk.tasks / "Draft.files/draft.bin").read_bytes() == old.read_bytes()
-    # A change of the file is a new version, which is attached.
+    # A change of the file becomes a new version, which is attached.
     laptop.stop()
     laptop.daemon.arguments = laptop.daemon.arguments[:-2]
     laptop.start()
@@ -291,7 +291,7 @@ def test_an_upload_outlives_its_keys_and_the_sign_in(root, server, machines):
     laptop.ferry("add", "Big")
     laptop.ferry("attach", "Big", big, "--no-wait")
     until(lambda: any(t["bytesOnWire"] > 4 << 20 for t in transfers(laptop)), lambda: transfers(laptop))
-    # What the server gave an hour's life is over for it now.
+    # The server treats keys that it issued for an hour as expired now.
     clock.set(2 * 3600)
     until(lambda: (desk.tasks / "Big.files/big.bin").exists(), lambda: (transfers(laptop), laptop.daemon.tail()), timeout=60)
     assert (desk.tasks / "Big.files/big.bin").read_bytes() == big.read_bytes()
@@ -318,13 +318,13 @@ def test_what_a_command_attached_is_complete_whatever_its_name_says(root, server
 
 
 def spooled(machine, pid):
-    """How much of its standard input a program has taken into a file without a name."""
+    """Returns the number of bytes of its standard input that a program has stored in a file without a name."""
     for number in os.listdir(f"/proc/{pid}/fd"):
         try:
             if os.readlink(f"/proc/{pid}/fd/{number}").startswith(f"{machine.run_dir}/#"):
                 return os.stat(f"/proc/{pid}/fd/{number}").st_size
         except OSError:
-            continue  # It was closed since it was listed.
+            continue  # The descriptor was closed since it was listed.
     return 0
 
 
@@ -349,7 +349,7 @@ def test_standard_input_that_is_cut_short_leaves_no_copy(machines):
         process.wait(20)
         assert not copies(laptop)
     assert attached(laptop, "Backup") == {}
-    # Nor when nobody reads what it tells of the upload.
+    # The upload also continues when nothing reads its progress.
     process = attaching(laptop, "dump", stderr=subprocess.PIPE)
     process.stderr.close()
     process.stdin.write(b"all of it")
@@ -362,7 +362,7 @@ def test_standard_input_that_is_cut_short_leaves_no_copy(machines):
 def test_what_a_killed_command_left_is_removed_by_the_next(machines):
     laptop, _ = machines
     laptop.ferry("add", "Backup")
-    # The daemon answers nobody, so both commands wait for it.
+    # The daemon sends no responses, so both commands wait for it.
     laptop.daemon.signal(signal.SIGSTOP)
     processes = []
     for count, name in enumerate(("killed", "waiting"), 1):
@@ -378,7 +378,7 @@ def test_what_a_killed_command_left_is_removed_by_the_next(machines):
     third.stdin.write(b"third")
     third.stdin.flush()
     until(lambda: spooled(laptop, third.pid), "the third")
-    # The file of the one that lives is still there.
+    # The file of the command that is still running exists.
     assert [path.read_bytes() for path in copies(laptop)] == [b"waiting"]
     third.stdin.close()
     laptop.daemon.signal(signal.SIGCONT)

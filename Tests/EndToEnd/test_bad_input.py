@@ -1,4 +1,4 @@
-"""Bad input from disk and remote: each has a defined outcome and a message with the remedy, and the rest goes on."""
+"""Bad input from disk and remote: each has a defined result and a message with the remedy, and the rest keeps syncing."""
 import os
 import socket
 import subprocess
@@ -9,12 +9,12 @@ from harness import BIN, PASSWORD, Machine, Server, agree, until
 
 
 def problems(machine, text):
-    """The problems whose subject, message or hint holds the text."""
+    """Returns the problems whose subject, message or hint contains the text."""
     return [problem for problem in machine.status()["problems"] if text in " ".join(map(str, problem.values()))]
 
 
 def told(machine, text):
-    """Waits for a problem and sees that it says what to do."""
+    """Waits for a problem, and checks that it says what to do."""
     until(lambda: problems(machine, text), lambda: f"a problem with {text!r}: {machine.status()}\n{machine.daemon.tail()}")
     (problem, *_) = problems(machine, text)
     assert len(problem["message"]) + len(problem.get("hint") or "") > 20, problem
@@ -44,7 +44,7 @@ def test_front_matter_that_cannot_be_parsed_is_left_alone_and_its_last_version_s
     goes_on(laptop, desk)
     assert laptop.read("Note.md") == text, "it is left alone byte for byte"
     assert desk.read("Note.md").startswith(good[:10]) and "Good" in desk.read("Note.md")
-    # Once it parses it syncs again, and what came meanwhile is merged.
+    # As soon as the file parses it syncs again, and changes made in the meantime are merged.
     laptop.write("Note.md", "---\npriority: low\n---\nBetter\n")
     until(lambda: "Better" in (desk.read("Note.md") or ""), laptop.daemon.tail)
     agree(laptop, desk)
@@ -76,12 +76,12 @@ def test_what_is_no_task_file_is_told_and_left_alone(root, machines):
     goes_on(laptop, desk)
     assert not [name for name in desk.files() if b"secret" in desk.files()[name]]
     assert set(desk.list()) == {"Plain", "The rest goes on", "The rest goes on here too"}
-    # After a restart the same is told again, and nothing was taken for a delete.
+    # After a restart the same problems are reported, and no absence was counted as a delete.
     laptop.stop()
     laptop.start()
     told(laptop, "Pipe.md")
     assert (laptop.tasks / "Huge.md").stat().st_size == 10 << 20
-    # What is removed is no problem any more.
+    # The problem ends when its file is removed.
     for subject in ("Link.md", "Pipe.md", "Huge.md", "Folder.md", "Loud.MD"):
         (laptop.tasks / subject).rename(root / subject)
         until(lambda: not problems(laptop, subject), lambda: f"{subject}: {laptop.status()}\n{laptop.daemon.tail()}")
@@ -135,7 +135,7 @@ def test_titles_from_the_remote_that_cannot_be_file_names(root, monkeypatch):
             until(lambda: all_here(machine), lambda: f"{machine.files()}\n{machine.status()}\n{machine.daemon.tail()}")
         outside = [path for path in root.rglob("*") if path.suffix == ".md" and machine_of(path, laptop, desk) is None]
         assert not outside
-        # Whoever edits such a file changes the notes, and leaves the title as it is.
+        # An edit of such a file changes the notes and leaves the title unchanged.
         (path,) = [name for name, data in laptop.files().items() if b"number 1\n" in data]
         laptop.write(path, laptop.read(path) + "edited\n")
         laptop.sync()

@@ -1,4 +1,4 @@
-"""How the daemon is: doctor, log, config, devices, and what is sent to those who help."""
+"""Maintenance of the daemon: doctor, log, config, devices, and the report for support."""
 import json
 import os
 import socket
@@ -43,7 +43,7 @@ def test_doctor_names_another_program_that_syncs_the_directory(root, machines):
 def test_doctor_tells_of_what_was_put_aside(machines):
     laptop, _ = machines
     laptop.stop()
-    # As a crash leaves it that comes right after a write has displaced a file.
+    # A crash right after a write has replaced a file leaves this state.
     (laptop.tasks / ".ferry-0123456789abcdef.tmp").write_text("words\n")
     laptop.start()
     aside = laptop.tasks / ".ferry/recovered"

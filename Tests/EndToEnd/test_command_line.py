@@ -1,4 +1,4 @@
-"""What is typed is understood or refused, never lost: set, add, done, rm, and paths."""
+"""Arguments of set, add, done, rm, and paths are either understood or refused, and never lost."""
 import json
 import os
 import subprocess

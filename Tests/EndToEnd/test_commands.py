@@ -17,7 +17,7 @@ Read https://example.org/page
 
 @pytest.fixture
 def editor(root):
-    """A program that appends a line to the file that it is given; with an option of its own."""
+    """Creates a program that appends a line to its file, and takes an option of its own."""
     path = root / "editor"
     path.write_text('#!/bin/sh\n[ "$1" = --wait ] || exit 9\nprintf "%s" "$ADDED" >> "$2"\n')
     path.chmod(0o755)
@@ -97,7 +97,7 @@ def test_a_directory_is_imported_as_it_is_and_again_without_doubles(root, machin
     again = json.loads(laptop.ferry("import", vault, "--json", check=False).stdout)
     assert not again["imported"] and len(again["alreadyThere"]) == 3
     assert len(laptop.json("list", "--all")["tasks"]) == 4
-    # What an interrupted import has not attached comes with the next.
+    # The next import adds the attachments that an interrupted one has not attached.
     laptop.ferry("detach", "Ship", "a.txt")
     laptop.sync()
     again = json.loads(laptop.ferry("import", vault, "--json", check=False).stdout)
@@ -120,7 +120,7 @@ def test_what_is_exported_can_be_imported_by_another_account(root, server, machi
     assert {str(p.relative_to(copy)) for p in copy.rglob("*") if p.is_file()} == set(laptop.files())
     assert (copy / "Work/Ship.md").read_text() == laptop.read("Work/Ship.md")
     assert laptop.ferry("export", "--directory", copy, check=False).returncode == 1
-    # On the same account everything is there already.
+    # On the same account everything exists already.
     assert len(laptop.json("import", "-", input=lines)["alreadyThere"]) == 2
     desk.ferry("login", server.url, "--email", "you@example.org", "--password-stdin", "--create", "--merge", input="another password")
     desk.sync()
@@ -133,7 +133,7 @@ def test_what_is_exported_can_be_imported_by_another_account(root, server, machi
     assert tasks["Ship"]["priority"] == "high" and tasks["Ship"]["list"] == "Old" and tasks["Ship"]["tags"] == ["a", "b"]
     assert tasks["Ship"]["due"].startswith("2026-12-01T10:00") and tasks["Done"]["completed"]
     assert desk.json("show", "Ship")["fields"]["effort"].startswith("[1,  2]")
-    # Byte for byte, with its comments and quotes.
+    # The file is the same byte for byte, with its comments and quotes.
     assert desk.read("Old/Ship.md") == laptop.read("Work/Ship.md")
 
 

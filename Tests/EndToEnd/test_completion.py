@@ -1,4 +1,4 @@
-"""Completion in the real shells: names that come from other people are offered as data, and never evaluated."""
+"""Completion in the real shells: names chosen by other people are offered as data, and never evaluated."""
 import os
 import pty
 import re
@@ -12,14 +12,14 @@ import pytest
 
 from harness import BIN, until
 
-# Each would make a file "called" in the shell's directory if it were evaluated.
+# Each of these would create a file "called" in the shell's directory if the shell evaluated it.
 HOSTILE = [
     "$(touch called)", "`touch called`", "${IFS}$(touch${IFS}called)", "a;touch called", "a|touch called", "a&touch called",
     "'$(touch called)'", '"$(touch called)"', "a' 'b", 'a" "b', "two words", "  edges", "*", "?", "[a-z]", "{a,b}", "~root",
     "a:b", "a=b", "a@b", "!!", "#x", "back\\slash", "%s%n", "$HOME", "(touch called)", "<(touch called)", "été", "e\u0301",
     "\N{FAMILY}", "Plain",
 ]
-# Not typed as they are shown, or taken for an option: not offered.
+# These are not offered, as their display differs from what is typed, or as they look like an option.
 UNFIT = ["-rf", "--help", "\u202egpj.exe", "zero\u200bwidth"]
 # The names of the attachments of one task.
 ATTACHED = ["two words.txt", "$(touch called).txt", "it's; touch called.txt", "`touch called`", "plain.txt"]
@@ -29,7 +29,7 @@ ATTACHED = ["two words.txt", "$(touch called).txt", "it's; touch called.txt", "`
 def desk(laptop, server):
     for number, name in enumerate(HOSTILE + UNFIT):
         laptop.write(f"{name}/Task {number}.md", "")
-    # A title is a description, and may be anything.
+    # A title is only a description, and can contain anything.
     laptop.write("$(touch called) `touch called`.md", "")
     laptop.start()
     laptop.login(server, create=True)
@@ -61,7 +61,7 @@ def run(machine, *arguments):
 
 
 def offered(machine):
-    """What the user may be offered: each list that can be typed, by its name in the tasks directory."""
+    """Returns the names that completion may offer: each list that can be typed, by its name in the tasks directory."""
     return sorted(["Inbox", *HOSTILE])
 
 
@@ -80,15 +80,15 @@ def test_bash_offers_every_name_quoted_and_evaluates_none(desk):
         return [[reply for reply in part.split("\0") if reply] for part in parts.split("\1")[:-1]]
 
     (replies,) = complete("")
-    # What is inserted means exactly the name, once a shell has read it.
+    # The inserted text means exactly the name, after a shell has parsed it.
     assert sorted(shlex.split(" ".join(replies))) == offered(desk)
     read = run(desk, "bash", "-c", "set -- " + " ".join(replies) + "; printf '%s\\0' \"$@\"")
     assert sorted(read.split("\0")[:-1]) == offered(desk)
-    # A word that was inserted is completed again, and so is its beginning.
+    # An inserted word is completed again, and so is its beginning.
     assert all(reply in found for reply, found in zip(replies, complete(*replies)))
     assert all(reply in found for reply, found in zip(replies, complete(*[reply[:2] for reply in replies])))
     assert complete("Pl", '"Pl', "'$(t", "$(touch") == [["Plain"], ["Plain"], ["$(touch called)"], ["\\$\\(touch\\ called\\)"]]
-    # Within double quotes it would be evaluated.
+    # The shell would evaluate it within double quotes.
     assert complete('"$(') == [[]]
 
 
@@ -126,7 +126,7 @@ def test_bash_completes_by_position_and_tells_titles_only_where_it_lists(desk):
 
 
 class Typed:
-    """An interactive shell on a terminal of its own."""
+    """An interactive shell on its own terminal."""
 
     def __init__(self, machine, *arguments, **more):
         self.process, self.machine = None, machine
@@ -137,7 +137,7 @@ class Typed:
         self.child, self.seen = child, b""
 
     def read(self, word, timeout=30):
-        """Reads until the shell has shown the word since the last call; returns what it has shown."""
+        """Reads until the shell has shown the word since the last call, and returns what it has shown."""
         deadline = time.monotonic() + timeout
         while word.encode() not in self.seen:
             assert time.monotonic() < deadline, f"no {word!r} in {self.seen!r}"
@@ -155,12 +155,12 @@ class Typed:
 
 
 def typed(desk, shell, setup):
-    """Completes a name on a terminal as a user does, and runs the command that results."""
+    """Completes a name on a terminal like a user, and runs the resulting command."""
     shell.read("ready> ")
     shell.type(setup + "; print() { printf '<%s>' \"$@\" end; }; echo loa''ded\n")
     shell.read("loaded")
     shell.type("print move; ferry move x \t\t")
-    # The last one that is listed or so.
+    # The last list, or one close to it.
     shell.read("Plain")
     shell.type("\x15" "ferry() { if [ \"$1\" = completion ]; then command ferry \"$@\"; else print \"$@\"; fi; }; echo rea''dy\n")
     shell.read("ready")
@@ -187,7 +187,7 @@ def test_bash_on_a_terminal(desk):
 def test_zsh_on_a_terminal(desk):
     shell = Typed(desk, "zsh", "-f", "-i", ZDOTDIR=str(desk.home))
     typed(desk, shell, "LISTMAX=10000; source <(ferry completion zsh)")
-    # PATH is still there: `path` is tied to it in zsh.
+    # PATH is still set: zsh ties `path` to it.
     shell.type("ferry move x \t\x15 command -v ls; echo do''ne\n")
     assert "/ls" in shell.read("done")
     shell.close()

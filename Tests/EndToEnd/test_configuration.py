@@ -1,4 +1,4 @@
-"""The daemon's configuration: what it refuses, how it says so, what SIGHUP applies; its manual pages."""
+"""The daemon's configuration: invalid values and their messages, reload by SIGHUP, and the manual pages."""
 import signal
 import subprocess
 
@@ -31,7 +31,7 @@ def test_a_variable_that_cannot_be_is_named(root):
 
 
 def test_in_the_journal_a_bad_configuration_is_one_line_with_its_level(root):
-    # systemd sets JOURNAL_STREAM to what standard error is.
+    # systemd sets JOURNAL_STREAM to the device and inode of standard error.
     code = ("import os, sys; status = os.fstat(2); os.environ['JOURNAL_STREAM'] = f'{status.st_dev}:{status.st_ino}';"
             "os.execv(sys.argv[1], sys.argv[1:])")
     result = subprocess.run(["python3", "-c", code, str(BIN / "ferryd"), "--config", str(root / "none")],

@@ -1,6 +1,6 @@
 """kill -9 of the server and of the daemons at random moments under load: nothing is lost, nothing is doubled.
 
-FERRY_KILLS sets how often, FERRY_SEED the moments. Each edit is of a line, a tag or a file of its own, so that any loss shows.
+FERRY_KILLS sets the number of kills, FERRY_SEED their moments. Each edit changes its own line, tag or file, so that a loss shows.
 """
 import hashlib
 import os
@@ -16,7 +16,7 @@ SEED = int(os.environ.get("FERRY_SEED", "20261121"))
 
 
 class User(threading.Thread):
-    """Works on one machine without a break, and keeps what must be there in the end."""
+    """Works on one machine without a break, and records the values that must exist at the end."""
 
     def __init__(self, machine, shared, seed):
         super().__init__(daemon=True)
@@ -34,7 +34,7 @@ class User(threading.Thread):
             while not self.over.is_set():
                 self.count += 1
                 self.random.choice([self.create, self.append, self.append, self.rename, self.tag, self.add, self.attach])()
-                # As fast as a person's scripts, so that the end is not a backlog of many thousands.
+                # The rate is that of a person's scripts, so that the end has no backlog of many thousands.
                 self.over.wait(0.01)
         except BaseException as error:
             self.failure = error
@@ -65,7 +65,7 @@ class User(threading.Thread):
         self.notes[new] = self.notes.pop(path)
 
     def ferry(self, *arguments):
-        """Whether the daemon said that it is done. A daemon that is away, or goes away, is no failure."""
+        """Returns whether the daemon confirmed the command. A daemon that is not running, or stops, is no failure."""
         try:
             return self.machine.ferry(*arguments, check=False, timeout=20).returncode == 0
         except subprocess.TimeoutExpired:
@@ -103,7 +103,7 @@ def test_nothing_is_lost_or_doubled_by_kill_9_at_any_moment(server, machines):
         user.start()
     programs = [server, laptop.daemon, desk.daemon]
     for _ in range(KILLS):
-        # A random moment is what is tested here; there is no event to wait for.
+        # The test is about random moments, so there is no event to wait for.
         time.sleep(moments.uniform(0.05, 0.7))
         victims = moments.sample(programs, moments.choice([1, 1, 1, 2, 3]))
         for victim in victims:
@@ -131,7 +131,7 @@ def test_nothing_is_lost_or_doubled_by_kill_9_at_any_moment(server, machines):
     tags = set(desk.json("show", shared)["task"]["tags"] or [])
     missing += [f"tag: {tag}" for user in users for tag in user.tags - tags]
     assert not missing, f"seed {SEED}, {len(missing)} missing:\n" + "\n".join(missing[:20])
-    # What was added without an answer may be there once; everything else is accounted for.
+    # A task that was added without a response may exist once; the others must match exactly.
     known = {path for user in users for path in [*user.notes, *user.attachments]} | {"Shared.md"}
     extra = [path for path in files if path not in known and " added " not in path]
     assert not extra, f"seed {SEED}: doubled or from nowhere: {extra[:20]}"

@@ -1,4 +1,4 @@
-"""Flipped bits, lost files and stores that answer wrongly for a while: noticed, told and contained."""
+"""Flipped bits, lost files, and stores that return wrong content for a while: detected, reported and contained."""
 import contextlib
 import json
 import os
@@ -18,7 +18,7 @@ def run(command, *arguments):
 
 
 def flip(path, text):
-    """Flips a bit in every place where a file has a text. Answers the contents, one for each place."""
+    """Flips a bit in each place where a file contains the text. Returns the file's contents, one for each place."""
     content = path.read_bytes()
     place = content.find(text)
     while place >= 0:
@@ -56,14 +56,14 @@ def test_a_flipped_bit_in_the_state_of_a_machine_never_travels(server, machines)
         told += any(problem["code"] == "state-repaired" for problem in status["problems"])
         laptop.stop()
         if edit + 1 < len(damaged):
-            # The next place in the same file, which has gone on meanwhile.
+            # The next place in the same file, which has changed since.
             damaged[edit + 1:] = list(flip(replica, b"precious words 3"))[edit + 1:]
     assert told > 0
 
 
 @pytest.fixture
 def damaged_document(server, machines):
-    """A document of the server's that has been damaged while it was stopped, and the laptop, which has it whole."""
+    """A document that was damaged on the stopped server, and the laptop, which has an intact copy."""
     laptop, desk = machines
     for number in range(4):
         laptop.write(f"Note {number}.md", TEXT.replace("words", f"words {number}"))
@@ -91,7 +91,7 @@ def test_a_damaged_document_of_the_server_reaches_no_machine_and_stops_nothing_e
         laptop.write("Note 0.md", "edited\n")
         laptop.sync()
         until(lambda: phone.read("Note 0.md") == "edited\n", phone.daemon.tail)
-        # The one who has it keeps it, and is told that it cannot be changed.
+        # The machine with the copy keeps it, and reports that it cannot be changed.
         before = laptop.read("Note 3.md")
         laptop.write("Note 3.md", before + "more\n")
         until(lambda: any(p["code"] == "refused" for p in laptop.status()["problems"]), laptop.status)
@@ -126,7 +126,7 @@ def damage_key(data):
 
 
 def lose_log(data):
-    """What a copy without the write-ahead log of a server that was killed is."""
+    """Empties the accounts database, as in a copy that was made of a killed server without its write-ahead log."""
     (data / "accounts/accounts.sqlite").write_bytes(b"")
 
 

@@ -1,4 +1,4 @@
-"""What editors do when they save: each way is one change, and the task stays the same task."""
+"""Saves as editors perform them: each way is one change, and the task stays the same task."""
 import os
 import shutil
 import subprocess
@@ -17,7 +17,7 @@ def shell(command, machine):
 
 
 def vim(*settings):
-    """Saves twice, as somebody does who saves often."""
+    """Saves twice, like a user who saves often."""
     def save(machine):
         if shutil.which("vim.tiny") is None and shutil.which("vim") is None:
             pytest.skip("there is no vim; apt-get install vim-tiny")
@@ -28,7 +28,7 @@ def vim(*settings):
 
 
 def truncate_and_write(machine):
-    # nano, and every program that opens with O_TRUNC.
+    # nano, and every program that opens the file with O_TRUNC.
     text = machine.read("Note.md").replace("second", "new")
     with open(machine.tasks / "Note.md", "w") as file:
         file.flush()
@@ -39,7 +39,7 @@ def truncate_and_write(machine):
 
 
 def python_atomic(machine):
-    # A temporary file in the same directory that replaces the old one, as gedit, Kate and many libraries do.
+    # gedit, Kate and many libraries write a temporary file in the same directory and replace the old one with it.
     text = machine.read("Note.md").replace("second", "new")
     temporary = machine.tasks / ".goutputstream-XYZ123"
     temporary.write_text(text)

@@ -1,4 +1,4 @@
-"""Import and export lose nothing untold: each record is taken, changed or left out, and again is nothing."""
+"""Import and export report each record as added, changed or skipped, and a repeated import changes nothing."""
 import json
 import os
 import subprocess
@@ -68,7 +68,7 @@ def test_lines_come_back_byte_for_byte_but_for_attachments(root, machines):
     expected = laptop.files()
     del expected["Plain.files/a.bin"]
     assert other.files() == expected
-    # Again is nothing, also once a task has changed here.
+    # A repeated import changes nothing, even after a task has changed here.
     other.ferry("set", "Plain", "due:2026-12-01")
     again = other.json("import", "-", input=lines)
     assert not again["imported"] and len(again["alreadyThere"]) == len(VAULT) + 1
@@ -152,6 +152,6 @@ def test_what_is_printed_is_whole_or_an_error(root, machines):
         assert run(laptop, f"ferry {command} >&-").returncode == 1, command
     broken = run(laptop, "set -o pipefail; ferry cat Plain | true")
     assert broken.returncode == 141 and not broken.stderr
-    # Where the signal is ignored.
+    # The signal is ignored here.
     broken = run(laptop, "trap '' PIPE; set -o pipefail; ferry export | sleep 0")
     assert broken.returncode == 141 and not broken.stderr

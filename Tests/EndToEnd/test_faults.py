@@ -1,6 +1,6 @@
-"""A short one of the days that faults.py plays: a minute of kill -9, cut networks, full disks and wrong clocks.
+"""Runs faults.py for a minute: kill -9, cut networks, full disks and wrong clocks.
 
-FERRY_MINUTES and FERRY_SEED make it another one.
+FERRY_MINUTES and FERRY_SEED select another run.
 """
 import os
 import subprocess

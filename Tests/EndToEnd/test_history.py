@@ -1,4 +1,4 @@
-"""What gave way in a merge, why a task says what it says, and the way back, as people are told of it."""
+"""History as users see it: the values that a merge replaced, the origin of each value, and the ways to restore it."""
 import json
 
 import pytest
@@ -8,7 +8,7 @@ from harness import agree, until
 
 @pytest.fixture
 def merged(machines):
-    """A task that both machines changed apart; the desk's changes reached the server later."""
+    """Creates a task that both machines changed independently. The desk's changes reached the server later."""
     laptop, desk = machines
     laptop.write("Ship.md", "---\npriority: low\ndue: 2026-12-01\n---\none\ntwo\nthree\n")
     agree(laptop, desk)
@@ -52,7 +52,7 @@ def test_a_displaced_value_comes_back_by_the_tasks_name_and_stays_in_the_history
     assert "(laptop, 20" in desk.ferry("history", "Ship")
     assert laptop.ferry("conflicts", check=False).returncode == 0
     assert laptop.ferry("conflicts", "theirs", "Ship", check=False).returncode == 3
-    # That was a command, too.
+    # Restoring was a command, too.
     assert "priority: high → none" in laptop.ferry("undo")
     until(lambda: "priority" not in desk.read("Work/Ship.md"), lambda: desk.read("Work/Ship.md"))
 
@@ -79,7 +79,7 @@ def test_an_edit_that_kept_a_deleted_task_is_told_as_that(machines):
     until(lambda: desk.status()["pendingUp"] > 0, "the edit in the desk's journal")
     laptop.ferry("rm", "Note")
     laptop.sync()
-    # Who deleted it is told while it is in the trash.
+    # The trash shows the user who deleted the task.
     assert [f["device"] for f in laptop.json("explain", "Note")["fields"] if f["value"] == "deleted"] == ["laptop"]
     desk.ferry("resume")
     until(lambda: laptop.read("Note.md") == "two\n", laptop.daemon.tail)
@@ -101,7 +101,7 @@ def test_undo_takes_back_commands_and_what_came_from_elsewhere(machines):
     laptop.ferry("undo")
     until(lambda: "priority: low" in (desk.read("Buy milk.md") or ""), desk.daemon.tail)
     assert not laptop.list()["Buy milk"].get("tags")
-    # A change from elsewhere, after which somebody changed something else.
+    # A change from another machine, followed by a change of something else.
     desk.write("Buy milk.md", "---\npriority: medium\n---\nOat.\n")
     until(lambda: laptop.read("Buy milk.md") == "---\npriority: medium\n---\nOat.\n", laptop.daemon.tail)
     laptop.ferry("set", "milk", "due:2026-12-24")

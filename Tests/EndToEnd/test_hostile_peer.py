@@ -1,9 +1,11 @@
-"""Whatever another account or another machine of one's own writes: the daemon stays up and at rest, its memory is bounded, nothing
-is written outside the tasks directory, the user's own tasks stay in step, and it starts again.
+"""Hostile documents and objects from another account or from another machine of the user.
 
-Every field of every kind of document with every wrong type and extreme value, hostile names, and manifests and chunks of all
-shapes, generated systematically and given to one daemon at once. Where that daemon ends, halves of them are tried until the
-document that ends it is found.
+The daemon keeps running and comes to rest, its memory is bounded, nothing is written outside the tasks directory, the user's own
+tasks keep syncing, and the daemon starts again.
+
+The test generates every field of every kind of document with every wrong type and extreme value, hostile names, and manifests and
+chunks of all shapes, and gives them to one daemon at once. If that daemon ends, halves of the set are tried until the document that
+ends it is found.
 """
 import contextlib
 import hashlib
@@ -68,7 +70,7 @@ FIELDS = {
     "attachment": ["name", "size", "sha256", "manifest", "mimeType", "createdTime", "modifiedTime", "executable", "damaged"],
     "origin": ["replica", "time", "rule", "by"],
 }
-# The user of a document of theirs must be them, or nobody sees it.
+# The user id of such a document must be the stranger's own, or the rules hide it.
 KEPT = {"userId"}
 
 
@@ -93,7 +95,7 @@ def write(path, fields):
 
 
 class Setting:
-    """A server, the user's two machines, one of which sees all of it, and an administrator who writes what nobody should."""
+    """A server, two machines of the user (one of which receives every document), and an administrator who writes invalid documents."""
 
     def __init__(self, root, *options):
         self.root = root
@@ -113,7 +115,7 @@ class Setting:
             program.stop() if isinstance(program, Server) or program.daemon.running else None
 
     def commit(self, writes):
-        """Writes all of them; returns how many the server itself refuses, such as ones with names that no document has."""
+        """Commits all writes, and returns the number that the server itself refuses, such as those with impossible names."""
         call = self.channel.unary_unary(
             "/google.firestore.v1.Firestore/Commit", request_serializer=types.CommitRequest.serialize,
             response_deserializer=types.CommitResponse.deserialize)
@@ -155,15 +157,15 @@ class Setting:
         return done.stdout
 
     def comes_to_rest(self):
-        """Whether the laptop's daemon has taken in all there is and is at rest; false where it has ended."""
+        """Returns whether the laptop's daemon has processed everything and is at rest; false if it has ended."""
         if self.laptop.daemon.running:
             result = self.laptop.ferry("sync", "--wait", "--timeout", 120, check=False, timeout=150)
-            # 6: nothing moves any more, and something waits for a person.
+            # Status 6: no transfer or change is active, and an entry waits for a person.
             assert result.returncode in (0, 6) or not self.laptop.daemon.running, f"{result.stderr}\n{self.laptop.daemon.tail()}"
         return self.laptop.daemon.running
 
     def memory(self):
-        """The most memory that the laptop's daemon has had, in MiB."""
+        """Returns the peak memory of the laptop's daemon in MiB."""
         status = Path(f"/proc/{self.laptop.daemon.process.pid}/status").read_text()
         return int(next(line for line in status.splitlines() if line.startswith("VmHWM")).split()[1]) >> 10
 
@@ -179,7 +181,7 @@ def started(*options):
 
 
 def culprits(make, many):
-    """The documents of which one ends the daemon: found by halves, each with a server and a machine of its own."""
+    """Returns the documents that end the daemon, by bisection with a server and a machine for each half."""
     while len(many) > 1:
         for half in (many[:len(many) // 2], many[len(many) // 2:]):
             with started() as setting:
@@ -194,7 +196,7 @@ def culprits(make, many):
 
 
 def documents(setting):
-    """Every field of every kind with every wrong value, in the user's own documents and in a list that a stranger shares."""
+    """Yields every field of every kind with every wrong value, in the user's documents and in a list that a stranger shares."""
     user = setting.user
     writes = [
         write("lists/shared", {"userId": STRANGER, "name": "Shared", "sharedWith": [user], "names": {STRANGER: ESCAPE, user: "v"}}),
@@ -256,7 +258,7 @@ def documents(setting):
             write(f"tasks/own-named-{number}", {"userId": user, "title": name, "tags": [name, name], "fields": {"x": name}}),
             write(f"devices/named-{number}", {"userId": user, "name": name, "version": name, "lastSeenTime": (1, 0)}),
         ]
-    # An id is text of another as well.
+    # An id is also read as text in other fields.
     for number, name in enumerate(["\u202eid", "zero\u200bid", "a\x1b[31mid", "-rf", "$(touch outside)", "' id", "\u2028"]):
         writes += [write(f"tasks/{name}", {"userId": user, "title": f"id {number}"}),
                    write(f"lists/{name}", {"userId": STRANGER, "sharedWith": [user], "name": f"list id {number}"}),
@@ -274,7 +276,7 @@ def digest(content):
 
 
 def objects(setting):
-    """Chunks and manifests of all shapes, by key; and the attachments that name them."""
+    """Yields chunks and manifests of all shapes by key, and the attachments that name them."""
     user, found, attachments = setting.user, {}, {}
 
     def add(label, kind, content, size, sha256="0" * 64, address=None):
@@ -327,7 +329,7 @@ def objects(setting):
     add("good", "manifests", json.dumps(
         {"version": 1, "size": 2000, "sha256": digest(raw * 2), "chunks": [small] * 2}, separators=(",", ":")).encode(), 2000,
         digest(raw * 2))
-    # The same without any size, and with the least and the most that a size can be.
+    # The same without a size, and with the smallest and the largest size.
     attachments |= {f"{key}-{number}": {**{k: v for k, v in entry.items() if k != "size"}, **odd, "name": f"{number} {entry['name']}"}
                     for key, entry in attachments.items() if "good" not in entry["name"]
                     for number, odd in enumerate([{}, {"size": 2**63 - 1}])}
@@ -335,14 +337,14 @@ def objects(setting):
 
 
 def everything_holds(setting, names):
-    """What must hold after whatever came."""
+    """Checks the conditions that must hold after any input."""
     laptop, desk = setting.laptop, setting.desk
-    # The user's own tasks go on, both ways.
+    # The user's own tasks keep syncing in both directions.
     assert laptop.read("Work/Own task.md") == "mine\n"
     for machine, other, name in [(laptop, desk, "From the laptop"), (desk, laptop, "From the desk")]:
         machine.write(f"{name}.md", "own\n")
         until(lambda: other.read(f"{name}.md") == "own\n", lambda: f"{name}: {other.status()}\n{other.daemon.tail()}", timeout=60)
-    # Nothing is anywhere but in the tasks directory.
+    # Files exist only in the tasks directory.
     assert {path.name for path in setting.root.iterdir()} <= {"laptop", "desk", "server", "server.log"}
     assert {path.name for path in laptop.home.iterdir()} == names
     assert not Path("/etc/outside").exists() and not list(Path("/tmp").glob("outside"))
@@ -351,7 +353,7 @@ def everything_holds(setting, names):
 
 
 def commands(machine):
-    """Every command that shows what others wrote ends by itself, and prints nothing that a terminal would act on."""
+    """Runs every command that shows text by others: it ends, and prints nothing that a terminal would act on."""
     tasks = machine.json("list", "--all")["tasks"]
     shown = {task["id"]: task["id"] for task in tasks if any(word in task["id"] for word in ("named-1", "title-1", "attached", "custom-1"))}
     for arguments in [["list", "--all"], ["lists"], ["status"], ["devices"], ["doctor"], ["conflicts"], ["transfers"], ["trash"], ["deletes"],
@@ -415,14 +417,14 @@ def test_no_object_of_another_stops_exhausts_or_fools_the_daemon():
         assert setting.comes_to_rest(), laptop.daemon.tail()
         good = next(f"Objects {number}" for number, entry in enumerate(attachments.values()) if entry["name"] == "good.bin")
         until(lambda: (laptop.tasks / f"{good}.files/good.bin").exists(), lambda: laptop.json("transfers"))
-        # Nothing is on the disk that is not what its document says.
+        # Each file on the disk is as its document describes it.
         for number, entry in enumerate(attachments.values()):
             for path in (laptop.tasks / f"Objects {number}.files").glob("*"):
                 content = path.read_bytes()
                 assert digest(content) == entry["sha256"] and entry.get("size", len(content)) in (len(content), 2**63 - 1), path
         usage = sum(path.stat().st_blocks * 512 for path in laptop.home.rglob("*") if path.is_file())
         assert usage < 64 << 20, f"{usage >> 20} MiB on the disk"
-        # The rest is told, by task and attachment, and says what does not agree.
+        # The others are reported by task and attachment, with the values that differ.
         problems = [problem for problem in laptop.status()["problems"] if problem["code"].startswith("attachment-")]
         told = " ".join(f"{problem.get('subject')} {problem['message']}" for problem in problems)
         assert len(problems) > 20 and "has 2147483648 bytes in the store, and its task says 1048576" in told

@@ -1,4 +1,4 @@
-"""Google's own client on the documents of the tasks that the daemon syncs: two programs, one database."""
+"""Google's own client works on the documents of the tasks that the daemon syncs."""
 import os
 import threading
 from datetime import datetime, timezone
@@ -12,7 +12,7 @@ firestore = pytest.importorskip("google.cloud.firestore")
 
 @pytest.fixture
 def setting(root, monkeypatch):
-    """A machine and Google's client on one user's tasks."""
+    """A machine, and Google's client signed in as its user."""
     server = Server(root, "--emulator")
     server.start()
     laptop = Machine(root, "laptop")
@@ -50,7 +50,7 @@ def test_what_the_client_adds_sets_and_deletes_is_in_the_files(setting):
     assert laptop.list()["Renamed there"]["id"] == reference.id
     reference.update({"completed": True, "completedTime": firestore.SERVER_TIMESTAMP})
     until(lambda: laptop.list()["Renamed there"].get("completed"), lambda: laptop.list())
-    # A hard delete moves the file to the local trash.
+    # A hard delete of the document moves the file to the local trash.
     reference.delete()
     until(lambda: laptop.read("Renamed there.md") is None, lambda: laptop.files())
 

@@ -1,4 +1,4 @@
-"""What users remove, replace or save over can be brought back with one command, on every machine."""
+"""Values that users remove, replace or overwrite can be restored with one command, on every machine."""
 import os
 
 from harness import agree, until
@@ -14,7 +14,7 @@ def test_a_detached_attachment_is_in_the_trash_of_every_machine_and_comes_back(m
     laptop.write("Trip.files/a.txt", "seat 12\n")
     laptop.write("Trip.files/b.txt", "seat 13\n")
     agree(laptop, desk)
-    # By a command, and undone by one.
+    # Removed by a command, and restored by another.
     laptop.ferry("detach", "Trip", "a.txt")
     until(lambda: desk.read("Trip.files/a.txt") is None and "a.txt" in trashed(desk), lambda: desk.json("trash"))
     assert "a.txt" in laptop.ferry("undo", "--dry-run") and "a.txt" in laptop.ferry("trash")
@@ -22,14 +22,14 @@ def test_a_detached_attachment_is_in_the_trash_of_every_machine_and_comes_back(m
     until(lambda: desk.read("Trip.files/a.txt") == "seat 12\n", desk.daemon.tail)
     agree(laptop, desk)
     assert not trashed(laptop) and not trashed(desk)
-    # As a file, and brought back on the other machine.
+    # Removed as a file, and restored on the other machine.
     os.unlink(laptop.tasks / "Trip.files/b.txt")
     until(lambda: desk.read("Trip.files/b.txt") is None and "b.txt" in trashed(desk), lambda: desk.json("trash"))
     history = desk.json("history", "Trip")["history"]
     assert [entry["reason"] for entry in history if "b.txt" in entry["label"]] == ["removed"]
     desk.ferry("restore", "b.txt")
     until(lambda: laptop.read("Trip.files/b.txt") == "seat 13\n", laptop.daemon.tail)
-    # And by undo there.
+    # Restored by undo on the other machine.
     os.unlink(laptop.tasks / "Trip.files/b.txt")
     until(lambda: desk.read("Trip.files/b.txt") is None, desk.daemon.tail)
     until(lambda: "b.txt" in desk.ferry("undo", "Trip", "--dry-run"), lambda: desk.ferry("undo", "Trip", "--dry-run"))
@@ -50,7 +50,7 @@ def test_a_replaced_attachment_is_kept_on_every_machine(machines):
     desk.ferry("restore", trashed(desk)["a.txt"])
     until(lambda: laptop.read("Trip.files/a.txt") == "seat 12\n", laptop.daemon.tail)
     agree(laptop, desk)
-    # What stood instead is kept, too.
+    # The value that it replaced is kept, too.
     until(lambda: "a.txt" in trashed(laptop), lambda: laptop.json("trash"))
     laptop.ferry("restore", trashed(laptop)["a.txt"])
     until(lambda: desk.read("Trip.files/a.txt") == "seat 13, window\n", desk.daemon.tail)
@@ -84,7 +84,7 @@ def test_a_buffer_that_is_saved_over_a_newer_version_leaves_that_in_the_history(
     laptop.write("Day.md", "- [ ] one\ncall the bank\n")
     until(lambda: "call the bank" in (desk.read("Day.md") or ""), desk.daemon.tail)
     desk.sync()
-    # An editor that has the file open there saves what it had.
+    # An editor that has the file open on that machine saves its old content.
     desk.write("Day.md", "- [ ] one\nevening\n")
     agree(laptop, desk)
     for machine in machines:
@@ -118,7 +118,7 @@ def test_a_save_over_a_name_that_changed_owner_leaves_the_other_text_in_the_hist
 
 def test_files_that_a_task_has_no_room_for_are_told_and_attached_when_it_has(machines):
     laptop, desk = machines
-    # The document has the front matter twice: as what it says, and as it looks.
+    # The document has the front matter twice: as values, and as the text in the file.
     laptop.write("Book.md", f"---\nlong: {'y' * 40_000}\n---\n" + "x" * 950_000 + "\n")
     agree(laptop, desk)
     for number in range(60):

@@ -1,4 +1,4 @@
-"""What cannot be attached is refused when it is attached, with the limit and what is used of it, and leaves nothing behind."""
+"""A file above a limit is refused when it is attached, with the limit and its current use, and leaves nothing behind."""
 import os
 
 import pytest
@@ -38,7 +38,7 @@ def test_a_file_that_is_too_large_or_larger_than_the_disk_is_refused_before_it_i
 
 def test_a_task_whose_document_is_full_takes_no_more_attachments(root, machines):
     laptop, desk = machines
-    # The document has the front matter twice: as what it says, and as it looks.
+    # The document has the front matter twice: as values, and as the text in the file.
     laptop.write("Book.md", f"---\nlong: {'y' * 48_500}\n---\n" + "x" * 949_500 + "\n")
     (root / "small.txt").write_text("small")
     agree(laptop, desk)

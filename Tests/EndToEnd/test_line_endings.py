@@ -1,4 +1,4 @@
-"""Line endings are bytes: nothing on the user's machine is rewritten, and the other machine gets the same."""
+"""Line endings are bytes: nothing on the user's machine is rewritten, and the other machine gets the same bytes."""
 from harness import agree, until
 
 FILES = {
@@ -26,7 +26,7 @@ def test_bytes_travel_as_they_are_and_a_command_changes_only_its_own(machines):
     files = laptop.files()
     assert files["Notes only.md"] == b"---\r\npriority: low\r\n---\r\none\r\ntwo\r\n"
     assert files["Head and body.md"] == FILES["Head and body.md"].replace(b"- a\r\n", b"- a\r\n- b\r\n")
-    assert files["Mixed.md"] == b"one\nTWO\nthree\nfour\rfive\n"  # It says itself how its lines end.
+    assert files["Mixed.md"] == b"one\nTWO\nthree\nfour\rfive\n"  # The file itself shows how its lines end.
 
 
 def test_edits_of_both_machines_are_merged_by_lines_whatever_ends_them(machines):
@@ -36,7 +36,7 @@ def test_edits_of_both_machines_are_merged_by_lines_whatever_ends_them(machines)
     laptop.ferry("pause")
     desk.ferry("pause")
     (laptop.tasks / "Plan.md").write_bytes(b"a\r\nb\r\nc\r\nD\r\n")
-    # An editor that writes line feeds, whatever it has read.
+    # An editor that writes line feeds, regardless of what it has read.
     (desk.tasks / "Plan.md").write_bytes(b"A\nb\r\nc\r\nd\r\n")
     for machine in machines:
         machine.ferry("resume")

@@ -1,4 +1,4 @@
-"""One daemon on each state, directory and socket; what is private is private."""
+"""Each state, directory and socket has one daemon, and private files are private."""
 import json
 
 from harness import PASSWORD, run_daemon

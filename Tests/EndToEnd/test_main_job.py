@@ -1,4 +1,4 @@
-"""The main job: one user's tasks on two machines, through files and through `ferry`."""
+"""The main use: one user's tasks on two machines, through files and through `ferry`."""
 import json
 import os
 from datetime import datetime, timedelta
@@ -9,7 +9,7 @@ from harness import PASSWORD, Machine, agree, until
 
 
 def waiting(machine, what):
-    """What waits for the user; the exit status tells whether there is any."""
+    """Returns the entries that wait for the user; the exit status shows whether there are any."""
     result = machine.ferry(what, "--json", check=False)
     entries = json.loads(result.stdout)[what]
     assert result.returncode == (6 if entries else 0), result
@@ -18,7 +18,7 @@ def waiting(machine, what):
 
 def test_files_and_commands_on_both_sides_do_the_same(machines):
     laptop, desk = machines
-    # Made by touch, by an editor, by a command; in lists that did not exist.
+    # Created by touch, by an editor and by a command, in lists that did not exist.
     laptop.write("Buy milk.md", "")
     desk.write("Work/Ship 1.0.md", "---\npriority: high\n---\nNotes\n")
     identifier = laptop.ferry("add", "Call the plumber", "+home", "due:2026-12-01", "priority:low", "--list", "Home").strip()
@@ -48,7 +48,7 @@ def test_files_and_commands_on_both_sides_do_the_same(machines):
     assert "completed: true" in desk.read("Work/Call the plumber.md") and desk.read("Work/Ship 2.0.md") is not None
     assert desk.list()["Call the plumber"]["id"] == identifier
 
-    # Deleted through the file, then by command; both come back.
+    # Deleted by removing the file, then by command; both tasks are restored.
     (desk.tasks / "Buy milk.md").unlink()
     until(lambda: laptop.read("Buy milk.md") is None, laptop.daemon.tail)
     laptop.ferry("rm", "plumber", "--yes")
@@ -93,7 +93,7 @@ def test_what_was_done_offline_on_both_sides_is_merged(server, machines):
     assert set(laptop.list()["Plan"]["tags"]) == {"a", "b", "c"}
     assert set(laptop.list()) == {"Plan", "From the laptop", "From the desk", "Kept"}
     assert "edited" in laptop.read("Kept.md")
-    # That the edit came before the delete is told; nothing else was a conflict.
+    # The merge reports that the edit came before the delete; nothing else was a conflict.
     assert [(c["title"], c["reason"]) for c in waiting(laptop, "conflicts")] == [("Kept", "editSurvivesDelete")]
 
 
@@ -107,7 +107,7 @@ def test_a_value_that_lost_is_shown_and_one_command_brings_it_back(machines):
     desk.sync()
     laptop.ferry("resume")
     agree(laptop, desk)
-    # The later commit stands on both.
+    # The later commit wins on both machines.
     assert desk.list()["Both edit this"]["priority"] == "high"
     (conflict,) = waiting(laptop, "conflicts")
     assert conflict["field"] == "priority"
@@ -127,18 +127,18 @@ def test_many_deletes_at_once_are_held_until_approved_or_restored(machines):
     def delete_all():
         for path in laptop.tasks.glob("Task *.md"):
             path.unlink()
-        # What has gone is not in step before it counts as deleted, nor while its delete is held.
+        # A missing file is not in sync until it counts as deleted, nor while its delete is held.
         assert laptop.ferry("sync", "--wait", check=False).returncode == 6
         assert laptop.status()["heldDeletes"] == 30, laptop.status()
 
     delete_all()
     assert laptop.ferry("status", "--check", check=False).returncode == 6
     assert len(waiting(laptop, "deletes")) == 30
-    # Edits go on meanwhile, in both directions.
+    # Edits sync in the meantime, in both directions.
     desk.write("News.md", "")
     until(lambda: laptop.read("News.md") is not None, laptop.daemon.tail)
     assert len(desk.files()) == 31
-    # A file that comes back cancels its delete.
+    # A file that returns cancels its delete.
     laptop.write("Task 00.md", "0\n")
     until(lambda: laptop.status()["heldDeletes"] == 29, lambda: laptop.status())
     laptop.ferry("deletes", "restore", "--all", "--yes")

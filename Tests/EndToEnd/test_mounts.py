@@ -1,4 +1,4 @@
-"""Tasks directories that several file systems make up, or that one of FUSE is."""
+"""Tasks directories that span several file systems, or that are on FUSE."""
 import os
 import shutil
 import subprocess
@@ -10,7 +10,7 @@ from harness import Machine, agree, until
 
 @pytest.fixture
 def mounted():
-    """Mounts, and unmounts in the end what was mounted."""
+    """Provides a function that mounts, and unmounts everything at the end."""
     places = []
 
     def mount(place, *command):
@@ -34,7 +34,7 @@ def test_a_list_on_another_file_system(machines, mounted):
     laptop.write("Mnt/o.md", "o\n")
     laptop.write("t.md", "t\n")
     laptop.write("t.files/t.txt", "beside t")
-    # A directory that was mounted over is not watched before the next scan.
+    # A directory that was covered by a mount is not watched before the next scan.
     laptop.stop()
     laptop.start()
     agree(laptop, desk)
@@ -46,12 +46,12 @@ def test_a_list_on_another_file_system(machines, mounted):
     agree(laptop, desk)
     assert sorted(laptop.files()) == ["Mnt/m.files/b.txt", "Mnt/m.md", "Mnt/o.md", "t.files/t.txt", "t.md"]
     identifiers = {title: task["id"] for title, task in laptop.list().items()}
-    # Out of the mount and into it, with what is beside them.
+    # The task moves out of the mount and into it, with its attachments.
     (desk.tasks / "Mnt/m.md").rename(desk.tasks / "m.md")
     (desk.tasks / "t.md").rename(desk.tasks / "Mnt/t.md")
     agree(laptop, desk)
     assert sorted(laptop.files()) == ["Mnt/o.md", "Mnt/t.files/t.txt", "Mnt/t.md", "m.files/b.txt", "m.md"]
-    # By hand, on the machine that has the mount; what is beside it follows.
+    # The user moves it on the machine that has the mount, and its attachments follow.
     shutil.move(laptop.tasks / "m.md", laptop.tasks / "Mnt/m.md")
     agree(laptop, desk)
     laptop.ferry("rm", "Mnt/t.md", "--yes")
@@ -60,7 +60,7 @@ def test_a_list_on_another_file_system(machines, mounted):
     agree(laptop, desk)
     assert {title: task["id"] for title, task in laptop.list().items()} == identifiers
     assert laptop.status()["problems"] == [] and os.path.ismount(laptop.tasks / "Mnt")
-    # The mount point itself cannot be renamed: that is told, and everything else goes on.
+    # The mount point itself cannot be renamed: that is reported, and everything else keeps syncing.
     (desk.tasks / "Mnt").rename(desk.tasks / "Other")
     until(lambda: any("mount point" in problem["message"] for problem in laptop.status()["problems"]), "the problem to be told")
     desk.write("u.md", "u\n")
@@ -85,7 +85,7 @@ def test_a_home_on_fuse_is_known_after_it_is_mounted_again(root, server, mounted
     device = os.stat(laptop.tasks).st_dev
     laptop.stop()
     subprocess.run(["umount", laptop.tasks], check=True)
-    # Takes the device number, so that the next mount has another one.
+    # This mount takes the device number, so that the next one gets another.
     (root / "between").mkdir()
     mounted(root / "between", "mount", "-t", "tmpfs", "none")
     mounted(laptop.tasks, "bindfs", root / "real")

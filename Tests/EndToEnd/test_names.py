@@ -1,4 +1,4 @@
-"""The user's names stay as they are on the machine that they were given on."""
+"""File names chosen by the user stay unchanged on the machine where they were chosen."""
 from harness import agree, until
 
 

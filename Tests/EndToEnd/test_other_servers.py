@@ -1,4 +1,4 @@
-"""Documents that come from a gRPC server of another make: grpcio's, which hands every call on to ferry-server and compresses answers."""
+"""Documents through another gRPC server: grpcio, which forwards every call to ferry-server and compresses responses."""
 from concurrent import futures
 
 import grpc
@@ -8,7 +8,7 @@ from harness import agree, free_ports, until
 
 
 class Relay(grpc.GenericRpcHandler):
-    """Hands calls on as they are; keeps their methods, and what each client calls itself."""
+    """Forwards calls unchanged, and records their methods and the user agent of each client."""
 
     def __init__(self, address, target):
         self.methods, self.agents = set(), set()
@@ -42,7 +42,7 @@ class Relay(grpc.GenericRpcHandler):
 
 @pytest.fixture
 def relay(server, machines):
-    """Where both machines look for ferry-server's documents."""
+    """A relay that both machines use instead of ferry-server's documents port."""
     server.stop()
     address, server.documents = server.documents, f"127.0.0.1:{free_ports(1)[0]}"
     server.start()
@@ -64,7 +64,7 @@ def test_tasks_travel_through_a_server_of_another_make(server, machines, relay):
     assert laptop.read("Through grpcio.md").endswith("And back\n")
     assert {"Commit", "Listen"} <= relay.methods
     assert all(agent.startswith("grpc-ferry/") for agent in relay.agents) and relay.agents
-    # The server that it hands calls on to goes, and comes back.
+    # The server behind the relay stops, and starts again.
     server.stop()
     until(lambda: laptop.status()["state"] == "offline", laptop.status)
     server.start()

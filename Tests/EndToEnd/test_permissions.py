@@ -1,4 +1,4 @@
-"""Files and directories whose modes keep their owner out. Root may do everything, so these run as an ordinary user only."""
+"""Files and directories whose modes exclude their owner. They run as an ordinary user only, as root ignores modes."""
 import os
 import shutil
 import stat
@@ -47,13 +47,13 @@ def test_one_directory_that_cannot_be_read_keeps_nothing_else_waiting(machines, 
     laptop.start()
     try:
         until(lambda: problems(laptop) == {("unreadable", "Locked")}, lambda: problems(laptop))
-        # While the daemon runs: removed, and moved away, as a desktop's trash does.
+        # While the daemon runs, the file is removed, and moved away as a desktop's trash does.
         (laptop.tasks / "t5.md").unlink()
         (root / "Trash").mkdir()
         (laptop.tasks / "t6.md").rename(root / "Trash/t6.md")
         shutil.move(laptop.tasks / "t1.files/a.txt", root / "Trash/a.txt")
         until_gone(desk, "t5.md", "t6.md", "t1.files/a.txt")
-        # And while it does not.
+        # The same while the daemon does not run.
         laptop.stop()
         (laptop.tasks / "t7.md").unlink()
         (laptop.tasks / "t0.files/a.txt").unlink()

@@ -1,4 +1,4 @@
-"""`ferry sync --dry-run`: what it tells is what then happens, and asking changes nothing. And files that nothing will happen to."""
+"""`ferry sync --dry-run` shows what a sync then does, and changes nothing. Files that are not synced are listed, too."""
 from harness import agree, until
 
 

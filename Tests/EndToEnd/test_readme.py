@@ -1,4 +1,4 @@
-"""The first session of the README, typed as it stands there on terminals of two machines."""
+"""Types the first session of the README on the terminals of two machines."""
 import fcntl
 import os
 import pty
@@ -13,12 +13,12 @@ from pathlib import Path
 from harness import BIN, PASSWORD, Machine, until
 
 README = Path(__file__).parents[2] / "README.md"
-# Commands that change nothing are typed again until the other machine's change has arrived.
+# Commands that change nothing are repeated until the other machine's change has arrived.
 LOOKING = ("ferry list", "ferry show", "ferry trash", "tail", "ls", "cat")
 
 
 def session():
-    """The commands of the section as (machine, command, expected lines)."""
+    """Returns the commands of the section as (machine, command, expected lines)."""
     section = README.read_text().partition("## A first session")[2].partition("\n## ")[0]
     typed = []
     for line in (line[4:] for line in section.splitlines() if not line.strip() or line.startswith("    ")):
@@ -31,7 +31,7 @@ def session():
 
 
 def pattern(expected):
-    """What differs from run to run: ids, times, the address of the server."""
+    """Replaces the parts that differ between runs: ids, times, the address of the server."""
     text = re.escape(expected)
     for shape in (r"[A-Za-z0-9]{28}", r"[A-Za-z0-9]{20}"):
         text = re.sub(rf"\b{shape}\b", lambda _: shape, text)
@@ -43,7 +43,7 @@ def pattern(expected):
 
 
 def type_on(machine, command, answers=""):
-    """Runs a command in the tasks directory on a terminal of 100 columns, and returns what is on the screen at the end."""
+    """Runs a command in the tasks directory on a terminal of 100 columns, and returns the screen at the end."""
     main, terminal = pty.openpty()
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 100, 0, 0))
     environment = {**os.environ, **machine.environment, "PATH": f"{BIN}:{os.environ['PATH']}", "LC_ALL": "C.UTF-8", "TERM": "xterm"}

@@ -1,4 +1,4 @@
-"""An object whose bytes the server has lost: whoever has the file puts it there again."""
+"""Repair of an object whose bytes the server has lost: a machine with the file uploads it again."""
 import contextlib
 import os
 import sqlite3
@@ -31,7 +31,7 @@ class Stored:
 
 
 def objects(server, least=0):
-    """The names of the objects, the largest last."""
+    """Returns the names of the objects, the largest last."""
     with contextlib.closing(sqlite3.connect(server.data / "objects/index.db")) as index:
         return [name for name, in index.execute("SELECT file FROM object WHERE size >= ? ORDER BY size", [least])]
 
@@ -69,7 +69,7 @@ def test_what_the_server_has_lost_is_put_there_again(root, server, machines, dam
     stored = Stored(server, objects(server)[-1])
     assert stored.is_segment == (size < 256 << 10)
     damage(stored)
-    # Nobody who has it is there.
+    # The machine that has the file is off.
     phone = Machine(root, "phone")
     phone.start()
     try:
@@ -109,7 +109,7 @@ def test_where_a_repair_does_not_help_there_is_no_second_one(root, server, machi
                         turn_a_bit(Stored(server, name))
                         broken.add(name)
                 except FileNotFoundError:
-                    pass  # It was replaced.
+                    pass  # The file was replaced.
 
     disk = threading.Thread(target=break_all)
     disk.start()

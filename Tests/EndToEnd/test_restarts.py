@@ -1,4 +1,4 @@
-"""Restarts, pauses, a server that is down, a damaged state, a directory that is gone."""
+"""Restarts, pauses, a stopped server, a damaged state file, and a missing directory."""
 import os
 import time
 
@@ -34,7 +34,7 @@ def test_pause_stops_both_directions_and_outlives_a_restart(machines):
     laptop.start()
     assert laptop.status()["state"] == "paused"
     assert laptop.ferry("sync", check=False).returncode != 0
-    # Commands go on here, and what they do waits.
+    # Commands keep working here, and their changes wait.
     laptop.ferry("add", "Added while paused")
     laptop.ferry("set", "Added while paused", "priority:high")
     assert "Added while paused" in laptop.list()

@@ -1,4 +1,4 @@
-"""A server that is put back to an earlier state: everything is held until somebody says that it is right, and then united."""
+"""A server restored to an earlier state: machines hold all changes until their user confirms it, and then merge."""
 import os
 import shutil
 import subprocess
@@ -34,7 +34,7 @@ def test_a_server_put_back_takes_nothing_away(root, server, machines, save, put_
     for name in ("Old", "Edited", "Gone"):
         laptop.write(f"{name}.md", "before\n")
     agree(laptop, desk)
-    # A machine that was off all the time, and knows nothing newer.
+    # A machine that was off all the time, and has no newer data.
     tablet = Machine(root, "tablet")
     tablet.start()
     tablet.login(server)
@@ -62,7 +62,7 @@ def test_a_server_put_back_takes_nothing_away(root, server, machines, save, put_
         assert machine.ferry("status", "--check", check=False).returncode == 6
     laptop.write("While held.md", "written while held\n")
     assert laptop.ferry("sync", check=False).returncode == 6
-    # A restart changes nothing about it.
+    # A restart of the daemon changes nothing.
     desk.stop()
     desk.start()
     until(lambda: desk.status()["state"] == "server-held", desk.status)
@@ -75,20 +75,20 @@ def test_a_server_put_back_takes_nothing_away(root, server, machines, save, put_
         until(lambda: machine.status()["state"] == "running", lambda: f"{machine.status()}\n{machine.daemon.tail()}", timeout=30)
     agree(laptop, desk)
     both = laptop.files()
-    # The server still had what was deleted since, and where two are united nothing is deleted.
+    # The server still had a task that was deleted since the backup, and a merge deletes nothing.
     assert set(both) == {*files, "While held.md", "Gone.md"}
     assert {name: both[name] for name in files} == files
     tablet.start()
     if put_back is restore:
         until(lambda: tablet.status()["state"] == "server-held", lambda: f"{tablet.status()}\n{tablet.daemon.tail()}")
         tablet.ferry("rebind")
-    # A snapshot lacks nothing that this machine has seen.
+    # A snapshot contains everything that this machine has seen.
     agree(laptop, desk, tablet)
     assert laptop.files() == both, "what is older takes nothing back"
     tablet.stop()
     refused = laptop.ferry("rebind", check=False)
     assert refused.returncode != 0 and "Nothing is held" in refused.stderr
-    # Also what only the machines had of the objects is on the server again.
+    # Objects that only the machines had are on the server again.
     phone = Machine(root, "phone")
     phone.start()
     try:

@@ -1,4 +1,4 @@
-"""Files that look new, empty or moved, and what their user means by them."""
+"""Files that look new, empty or moved, and the intention of their user."""
 import os
 import shutil
 
@@ -6,7 +6,7 @@ from harness import agree, until
 
 
 def with_plan(laptop, desk):
-    """The id of a task that both machines have, with an attachment."""
+    """Creates a task with an attachment on both machines, and returns its id."""
     laptop.write("Plan.md", "---\npriority: high\n---\nthe plan\n")
     laptop.write("Plan.files/a.txt", "an attachment")
     agree(laptop, desk)

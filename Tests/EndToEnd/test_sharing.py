@@ -1,4 +1,4 @@
-"""Lists that two accounts share: everything of them on both sides, and nothing else; and what stays when the sharing ends."""
+"""Lists that two accounts share: all their content is on both sides, and nothing else; and the state after the sharing ends."""
 import json
 import os
 import sqlite3
@@ -17,7 +17,7 @@ from harness import BIN, Machine, PASSWORD, agree, until
 
 @pytest.fixture
 def households(root, server):
-    """Anna's machine and Bob's, each with a list of their own."""
+    """Anna's machine and Bob's, each with its own list."""
     pair = []
     for name in ("anna", "bob"):
         machine = Machine(root, name)
@@ -70,7 +70,7 @@ def same(anna, bob):
 def test_both_read_and_write_a_shared_list_and_nothing_else(shared):
     anna, bob = shared
     assert not (bob.tasks / "Work").exists() and anna.read("Private.md") == "anna alone\n" and bob.read("Private.md") == "bob alone\n"
-    # Made, changed, renamed, completed and deleted by the one it was shared with.
+    # The member creates, changes, renames, completes and deletes tasks.
     bob.write("Groceries/Bread.md", "rye\n")
     there(anna, "Groceries/Bread.md", "rye\n")
     bob.write("Groceries/Milk.md", "---\npriority: high\n---\noat\ntwo bottles\n")
@@ -117,12 +117,12 @@ def test_attachments_of_a_shared_list_go_both_ways(shared, root):
     (anna.tasks / "Groceries/Milk.files/label.jpg").write_bytes(ours)
     (anna.tasks / "Groceries/Milk.files/label.jpg").chmod(0o755)
     until(lambda: groceries(bob).get("Groceries/Milk.files/label.jpg") == ours, lambda: f"{bob.status()} {bob.daemon.tail()}")
-    # Somebody else's file does not become a program by itself.
+    # A file from another person is not executable without the user's consent.
     assert (bob.tasks / "Groceries/Milk.files/label.jpg").stat().st_mode & 0o111 == 0
     (bob.tasks / "Groceries/Milk.files/receipt.pdf").write_bytes(theirs)
     (bob.tasks / "Groceries/Milk.files/receipt.pdf").chmod(0o755)
     until(lambda: groceries(anna).get("Groceries/Milk.files/receipt.pdf") == theirs, lambda: f"{anna.status()} {anna.daemon.tail()}")
-    # Nor that of a member on the machine of the list's owner.
+    # Nor is a file from a member on the machine of the list's owner.
     assert (anna.tasks / "Groceries/Milk.files/receipt.pdf").stat().st_mode & 0o111 == 0
     same(anna, bob)
 
@@ -152,7 +152,7 @@ def test_attachments_of_a_deleted_account_stay_with_the_tasks_of_others(shared, 
 
 
 def keys(server, machine):
-    """A client of the objects with the keys of an account, and the account's id."""
+    """Returns a client of the objects with the keys of an account, and the account's id."""
     session = json.load(urllib.request.urlopen(urllib.request.Request(
         f"{server.url}/v1/accounts:signInWithPassword?key=x", headers={"Content-Type": "application/json"},
         data=json.dumps({"email": f"{machine}@example.org", "password": PASSWORD, "returnSecureToken": True}).encode())))
@@ -216,7 +216,7 @@ def test_who_loses_a_list_keeps_the_files_as_their_own(shared):
     until(lambda: "owner" not in {e["name"]: e for e in bob.json("lists")["lists"]}["Groceries"], lambda: bob.json("lists"))
     bob.sync()
     assert groceries(bob) == before == groceries(anna), "nobody lost a file"
-    # From here on they are apart.
+    # The two copies are independent from here on.
     anna.write("Groceries/Milk.md", "Anna's\n")
     bob.write("Groceries/Milk.md", "Bob's\n")
     (bob.tasks / "Groceries/Bread.md").unlink()
@@ -289,14 +289,14 @@ def test_nothing_of_a_list_comes_before_it_is_accepted(households):
     assert "invitation" in bob.ferry("doctor", check=False).stdout
     until(lambda: {e["name"]: e for e in anna.json("lists")["lists"]}["Groceries"].get("invited") == ["bob@example.org"], anna.daemon.tail)
     assert "no invitation" in bob.ferry("invitations", "accept", "7", check=False).stderr
-    # Declined: both sides forget it, and it can be sent again, and taken back.
+    # Bob declines: both sides drop the invitation, and it can be sent again, and withdrawn.
     assert "declined" in bob.ferry("invitations", "decline", invitation["id"])
     until(lambda: anna.status()["sentInvitations"] == 0, anna.daemon.tail)
     anna.ferry("share", "Groceries", "bob@example.org")
     until(lambda: bob.status()["invitations"] == 1, bob.daemon.tail)
     anna.ferry("unshare", "Groceries")
     until(lambda: bob.status()["invitations"] == 0, bob.daemon.tail)
-    # Blocked: what waits goes, and the next one is refused.
+    # Anna is blocked: her pending invitation goes, and the next one is refused.
     anna.ferry("share", "Groceries", "bob@example.org")
     until(lambda: bob.status()["invitations"] == 1, bob.daemon.tail)
     assert "anna@example.org: blocked" in bob.ferry("block", "anna@example.org")
@@ -315,7 +315,7 @@ def test_nothing_of_a_list_comes_before_it_is_accepted(households):
 
 
 def test_the_server_itself_keeps_others_out(server, shared):
-    """The same with plain requests: the rules are the server's, not the daemon's."""
+    """Sends plain requests, as the rules must be enforced by the server, not only by the daemon."""
     anna, bob = shared
     session = json.load(urllib.request.urlopen(urllib.request.Request(
         f"{server.url}/v1/accounts:signUp?key=x", headers={"Content-Type": "application/json"},

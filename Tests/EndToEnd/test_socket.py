@@ -1,4 +1,4 @@
-"""The control socket: plain HTTP and JSON, finding tasks, events."""
+"""The control socket: plain HTTP and JSON, searches for tasks, and events."""
 import os
 
 from control import Control, Events, ask

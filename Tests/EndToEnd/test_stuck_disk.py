@@ -1,4 +1,4 @@
-"""A disk that does not come back: the daemon goes on answering, tells what it waits for, and ends when it is told to."""
+"""A disk whose calls do not return: the daemon keeps responding, reports its pending calls, and ends on request."""
 import os
 import time
 
@@ -9,7 +9,7 @@ from harness import built_library, until
 
 @pytest.fixture
 def stuck(root, machines):
-    """The file whose presence makes the laptop's disk stand still."""
+    """A file; while it exists, the laptop's disk hangs."""
     library, file = built_library(root, "stuck-disk"), root / "stuck"
     laptop = machines[0]
     laptop.stop()
@@ -32,7 +32,7 @@ def test_a_wait_comes_back_in_its_time_and_the_daemon_ends(root, machines, stuck
     result = laptop.ferry("sync", "--wait", "--timeout", "6", check=False, timeout=40)
     assert time.monotonic() - began < 20
     assert result.returncode != 0 and "Not in sync after 6 s" in result.stderr
-    # The one that answers is not the one that waits for the disk.
+    # The thread that responds is not the one that waits for the disk.
     assert laptop.daemon.stop() != 0
     assert "a service does not end service=sync waits-for=" in laptop.daemon.tail() or "does not stop" in laptop.daemon.tail()
     # Nothing is lost.

@@ -1,4 +1,4 @@
-"""What systemd hears, and the socket that it passes."""
+"""The notifications that systemd receives, and the socket that it passes."""
 import os
 import signal
 import socket
@@ -11,7 +11,7 @@ from harness import BIN, Program, until
 
 
 class Notifications:
-    """The other end of sd_notify(3)."""
+    """The receiving end of sd_notify(3)."""
 
     def __init__(self, path):
         self.path = path
@@ -49,7 +49,7 @@ def test_a_socket_that_systemd_passes_is_served(root, laptop):
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(str(root / "activated.sock"))
     listener.listen()
-    # exec keeps the process id, which LISTEN_PID must name.
+    # exec keeps the process id, which LISTEN_PID must contain.
     code = ("import os, sys; os.dup2(int(sys.argv[1]), 3); os.set_inheritable(3, True);"
             "os.environ |= {'LISTEN_PID': str(os.getpid()), 'LISTEN_FDS': '1', 'LISTEN_FDNAMES': 'control'};"
             "os.execv(sys.argv[2], sys.argv[2:])")
@@ -68,7 +68,7 @@ def test_a_socket_that_systemd_passes_is_served(root, laptop):
     finally:
         process.send_signal(signal.SIGTERM)
         assert process.wait(10) == 0
-    # It is systemd's to remove.
+    # systemd removes the socket.
     assert (root / "activated.sock").exists()
     listener.close()
 
@@ -88,7 +88,7 @@ def test_closed_standard_descriptors_are_never_given_to_files_or_sockets(root, l
         closed = {0: "<&-", 1: ">&-", 2: "2>&-"} if program.name != "ferry" else {0: "<&-", 2: "2>&-"}
         program.start(wait=False, prefix=("sh", "-c", f'exec "$0" "$@" {" ".join(closed.values())}'))
         descriptors = Path(f"/proc/{program.process.pid}/fd")
-        # The runtime's descriptor, a file's, or a socket's is there by the time that there is a fourth one.
+        # The runtime's own descriptor, one of a file or one of a socket exists as soon as there are four.
         until(lambda: (descriptors / "3").exists() and os.readlink(descriptors.parent / "exe").endswith(program.name),
               lambda: f"{program.name} to open a descriptor: {list(descriptors.iterdir())}")
         assert {os.readlink(descriptors / str(number)) for number in closed} == {"/dev/null"}, program.name
@@ -103,7 +103,7 @@ os.execv(sys.argv[1], sys.argv[1:])
 
 
 def test_programs_end_at_a_signal_that_their_parent_blocked(root, server, laptop):
-    """Worker threads of libdispatch block all signals, and what they start inherits that."""
+    """libdispatch blocks all signals in its worker threads, and the programs that they start inherit that."""
     server.stop()
     watch = Program("ferry", ["status", "--watch"], root / "watch.log", laptop.environment, ready="")
     for program in [server, laptop.daemon, watch]:

@@ -1,4 +1,4 @@
-"""Everything through TLS, with an authority of the user's own."""
+"""All connections through TLS, with the user's own certificate authority."""
 import shutil
 import signal
 import subprocess
@@ -15,7 +15,7 @@ def openssl(*arguments):
 
 @pytest.fixture(scope="module")
 def authority(tmp_path_factory):
-    """A certificate authority and what it signed: ca.pem, server.pem, server.key for 127.0.0.1; other.pem knows nothing of it."""
+    """A certificate authority and its files: ca.pem, server.pem and server.key for 127.0.0.1; other.pem is an unrelated one."""
     place = tmp_path_factory.mktemp("tls")
     curve = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2")
     for name in ("ca", "other"):
@@ -52,7 +52,7 @@ def test_tasks_and_attachments_travel_through_tls(root, secure, authority):
         laptop.ferry("attach", "Through the tunnel", root / "picture.bin")
         agree(*machines)
         assert (desktop.tasks / "Through the tunnel.files" / "picture.bin").read_bytes() == content
-        # The server may go and come back.
+        # The server may stop and start again.
         secure.stop()
         secure.start()
         desktop.write("Another.md", "x\n")
@@ -109,7 +109,7 @@ NGINX = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
 
 @pytest.fixture
 def proxy(root, authority):
-    """nginx as in Examples/nginx.conf, on free ports: the ports of proxy, web and documents, and its process."""
+    """Runs nginx as in Examples/nginx.conf on free ports: the ports of proxy, web and documents, and its process."""
     ports = dict(zip(("443", "7441", "7440"), free_ports(3)))
     site = (Path(__file__).parents[2] / "Examples" / "nginx.conf").read_text()
     for ours, port in ports.items():
@@ -150,7 +150,7 @@ def test_a_proxy_may_end_tls_before_the_server(root, proxy, authority):
         laptop.ferry("attach", "Behind a proxy", root / "picture.bin")
         agree(*machines)
         assert (desktop.tasks / "Behind a proxy.files" / "picture.bin").read_bytes() == content
-        # The proxy may go and come back.
+        # The proxy may stop and start again.
         nginx.send_signal(signal.SIGTERM)
         nginx.wait(10)
         desktop.write("Meanwhile.md", "x\n")

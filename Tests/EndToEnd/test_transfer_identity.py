@@ -1,4 +1,4 @@
-"""A transfer is the same one after a restart of the daemon: its id, and what it had done."""
+"""A transfer keeps its id and its progress when the daemon restarts."""
 import os
 
 from harness import until
@@ -38,7 +38,7 @@ def test_a_paused_upload_keeps_its_id_and_progress(root, machines):
         again = transfer(laptop, "film.bin")
         assert (again["id"], again["state"], again["bytesDone"]) == (began["id"], "paused", paused["bytesDone"])
     unlimited(laptop, "--upload-limit", "2M")
-    # By the id that was shown before.
+    # It is selected by the id that was shown before.
     laptop.ferry("transfers", "resume", began["id"])
     until((desk.tasks / "Film.files/film.bin").exists, lambda: transfer(laptop, "film.bin"), timeout=30)
     done = transfer(laptop, "film.bin")
@@ -54,7 +54,7 @@ def test_a_killed_download_keeps_its_id_and_progress(root, machines):
     (root / "film.bin").write_bytes(os.urandom(24 << 20))
     laptop.ferry("add", "Film")
     laptop.ferry("attach", "Film", root / "film.bin")
-    # What it has done is kept every few seconds.
+    # Its progress is saved every few seconds.
     until(lambda: (transfer(desk, "film.bin") or {}).get("bytesDone", 0) >= 9 << 20, lambda: transfer(desk, "film.bin"), timeout=60)
     before = transfer(desk, "film.bin")
     desk.daemon.kill()

@@ -1,6 +1,6 @@
-"""kill -9 at random points of an upload and of a download: at most the chunks in flight travel again, and the file is the same.
+"""kill -9 at random points of an upload and of a download: at most the chunks in flight are sent again, and the file is the same.
 
-FERRY_KILLS is the number of points, FERRY_SEED what they are drawn from.
+FERRY_KILLS is the number of points, FERRY_SEED the seed of their choice.
 """
 import os
 import random
@@ -9,7 +9,7 @@ from harness import Machine, Server, until
 from proxy import CountingProxy
 
 SIZE = 48 << 20
-# Ten chunks are under way at once, most of them no longer than 1.3 MiB; headers, manifests and questions come to little.
+# Ten chunks are in flight at once, most of them at most 1.3 MiB long; headers, manifests and queries add little.
 IN_FLIGHT = 10 * (1300 << 10) + (1 << 20)
 
 

@@ -1,4 +1,4 @@
-"""Trouble around the programs: roots that go or change, rights, full disks, a server with damaged bytes."""
+"""Failures around the programs: directories that disappear or change, permissions, full disks, a server with damaged bytes."""
 import os
 import shutil
 import subprocess
@@ -41,7 +41,7 @@ def test_a_root_that_is_not_the_known_one_is_held(machines, running, becomes):
     if not running:
         laptop.start()
     if becomes == "emptied of the marker" and running:
-        # The directory is the same one, so the next look puts the marker back or holds; either way nothing goes.
+        # The directory is the same one, so the next scan restores the marker or holds; in both cases nothing is deleted.
         laptop.ferry("sync", check=False)
     else:
         until(lambda: laptop.status()["state"] == "root-held", lambda: f"{laptop.status()}\n{laptop.daemon.tail()}")
@@ -82,7 +82,7 @@ def test_rebind_takes_an_empty_directory_and_fills_it(machines):
 
 
 def as_nobody(machine):
-    """What runs a program of the machine's as a user without rights of root's."""
+    """Returns the command prefix that runs the machine's programs as a user without root's privileges."""
     if os.getuid() != 0:
         return []
     if shutil.which("setpriv") is None:
@@ -109,7 +109,7 @@ def test_a_directory_that_cannot_be_read_holds_its_tasks_and_deletes_none(machin
     goes_on(laptop, desk)
     desk.write("Work/Task 03.md", "changed meanwhile\n")
     desk.sync()
-    # The same when it is so at the start.
+    # The same when the problem exists at the start.
     laptop.stop()
     laptop.start(prefix=prefix)
     told(laptop, "Work")
@@ -123,7 +123,7 @@ def test_a_directory_that_cannot_be_read_holds_its_tasks_and_deletes_none(machin
 
 
 def own_disk(directory, size):
-    """What a program is started with that is to have a small file system there, which it alone sees."""
+    """Returns the command prefix that gives a program a small file system at this directory, which is visible to it alone."""
     if subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode != 0:
         pytest.skip("a file system of its own needs root")
     return ["unshare", "-m", "sh", "-euc", f'mount -t tmpfs -o size={size} ferry "$0"; exec "$@"', str(directory)]
@@ -213,14 +213,14 @@ def test_a_corrupt_chunk_fails_the_download_and_never_gives_wrong_bytes(root, se
     middle = len(original) // 2
     chunk.write_bytes(original[:middle] + bytes([original[middle] ^ 1]) + original[middle + 1:])
     server.start()
-    # The machine that has it, and would put it there again, is off.
+    # The machine that has the file, and would upload it again, is off.
     laptop.stop()
     desk.start()
     problem = told(desk, "big.bin")
     assert "Damaged" in str(problem)
     assert not (desk.tasks / "Damaged.files/big.bin").exists()
     until(lambda: [t["state"] for t in desk.json("transfers")["transfers"]] == ["failed"], lambda: desk.json("transfers"))
-    # With the right bytes back, the transfer is resumed.
+    # The transfer resumes once the server has the right bytes.
     chunk.write_bytes(original)
     desk.ferry("transfers", "resume", "--all")
     until(lambda: (desk.tasks / "Damaged.files/big.bin").exists(), lambda: desk.status())

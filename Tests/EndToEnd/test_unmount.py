@@ -1,4 +1,4 @@
-"""A tasks directory on a stick: the stick can be taken out while the daemon runs, and nothing is lost by that."""
+"""A tasks directory on a USB stick, which can be removed while the daemon runs without losing data."""
 import os
 import shutil
 import subprocess
@@ -10,7 +10,7 @@ from harness import Machine, agree, until
 
 @pytest.fixture
 def stick(root):
-    """Mounts a file system of its own for the laptop's tasks; the value mounts it again."""
+    """Mounts a separate file system for the laptop's tasks; the fixture's value mounts it again."""
     place, image = root / "stick", root / "image"
     place.mkdir()
     subprocess.run(["truncate", "-s", "64M", image], check=True)
@@ -34,7 +34,7 @@ def opened_beneath(machine, place):
         try:
             links.append(os.readlink(f"/proc/{machine.daemon.process.pid}/fd/{name}"))
         except OSError:
-            continue  # It was closed since it was listed.
+            continue  # The descriptor was closed since it was listed.
     return [link for link in links if link.startswith(str(place))]
 
 
@@ -66,7 +66,7 @@ def test_the_file_system_of_the_tasks_can_be_unmounted(root, server, stick, paus
         if pauses:
             laptop.ferry("resume")
         until(lambda: laptop.status()["state"] == "running", laptop.status, timeout=60)
-        # What was not there was not deleted.
+        # The absence of the files did not count as deletes.
         agree(laptop, desk, timeout=60)
         assert laptop.read("Plan.md") == "the plan\nof the desk\n"
     finally:

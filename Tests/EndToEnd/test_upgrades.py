@@ -1,11 +1,11 @@
-"""Programs that start on what older ones have left: the same data, with the steps of the schemas taken back."""
+"""Programs that start on the files of older versions have the same data. The tests revert the steps of the schemas."""
 import sqlite3
 
 import pytest
 
 from harness import agree
 
-# What takes each step of a component back, as far as an older program would see. A new step needs its line here.
+# The statements that revert each step of a component, as far as an older program would see. A new step needs a line here.
 STEPS = {
     "sync": {
         2: "DROP TABLE sync_step",
@@ -32,7 +32,7 @@ STEPS = {
             "upload_removed")) + "; DROP TABLE usage",
     },
     "documents": {
-        # The index is made anew from the documents, whatever is in it.
+        # The index is rebuilt from the documents, regardless of its content.
         2: """DROP TABLE entry; DROP TABLE composite; DROP TABLE stream; DELETE FROM setting WHERE name='indexed';
               CREATE TABLE entry(
                   collection INTEGER NOT NULL, field INTEGER NOT NULL, key BLOB NOT NULL, id BLOB NOT NULL,
@@ -55,18 +55,18 @@ def is_database(path):
 
 
 def components(database):
-    """How many steps each component in a file has taken."""
+    """Returns the number of applied steps of each component in a file."""
     if not database.execute("SELECT 1 FROM sqlite_schema WHERE name='schema_migration'").fetchone():
         return {}
     return dict(database.execute("SELECT component, max(version) FROM schema_migration GROUP BY component"))
 
 
 def take_back(path, to_first):
-    """Takes back the last step of each component in the file, or all but the first. Answers the copies that an upgrade will leave."""
+    """Reverts the last step of each component in the file, or all but the first. Returns the copies that an upgrade will leave."""
     database = sqlite3.connect(path)
     copies = []
     for component, version in components(database).items():
-        # The index of documents is whole at the first version and the last, see above.
+        # The index of documents is complete at the first version and at the last, see above.
         for step in range(version, 1 if to_first else max(1, version - 1), -1):
             database.executescript(STEPS[component][step])
             database.execute("DELETE FROM schema_migration WHERE component=? AND version=?", (component, step))
@@ -111,7 +111,7 @@ def test_programs_go_on_with_what_older_ones_have_left(server, machines, root, t
     for copy in copies:
         assert copy.exists(), f"{copy.name}: an upgrade keeps what was there before"
 
-    # Both go on from there, each with what the other changed.
+    # Both continue from here, each with the other's changes.
     desk.write("Tax.md", "Before May.\n")
     (laptop.tasks / "Tax.files" / "scan.bin").write_bytes(scan[:3_000_000] + b"a line" + scan[3_000_000:])
     desk.sync()

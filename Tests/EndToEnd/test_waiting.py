@@ -1,4 +1,4 @@
-"""Nothing waits in silence: what is paused, offline, held or failed is told by status, --check, sync and attach."""
+"""Everything that is paused, offline, held or failed is reported by status, --check, sync and attach."""
 import json
 import os
 

@@ -1,6 +1,6 @@
-"""Google's and Amazon's own clients against `ferry-server`.
+"""Fixtures for Google's and Amazon's own clients against `ferry-server`.
 
-`emulator` is a server as FIRESTORE_EMULATOR_HOST wants it, `server` one as users have it; both live as long as the tests.
+`emulator` is a server as FIRESTORE_EMULATOR_HOST requires it, `server` one as users run it. Both live as long as the tests.
 """
 import contextlib
 import json
@@ -40,7 +40,7 @@ def server():
 
 @pytest.fixture(scope="session")
 def db(emulator):
-    """The official client, as a developer with the emulator uses it."""
+    """The official client, as a developer uses it with the emulator."""
     from google.cloud import firestore
 
     os.environ["FIRESTORE_EMULATOR_HOST"] = emulator.documents
@@ -76,7 +76,7 @@ class Refused(Exception):
 
 
 def call(url, body=None, headers=None, method=None):
-    """JSON in, JSON out; Refused for a status that is no success."""
+    """Sends and receives JSON; raises Refused if the status is not a success."""
     request = urllib.request.Request(
         url, data=None if body is None else json.dumps(body).encode(), method=method,
         headers={"Content-Type": "application/json", **(headers or {})})
@@ -92,7 +92,7 @@ def call(url, body=None, headers=None, method=None):
 
 
 class User:
-    """Somebody who has signed up at a server."""
+    """An account that has signed up at a server."""
 
     def __init__(self, server, **credentials):
         self.server = server
@@ -100,7 +100,7 @@ class User:
         self.id, self.token, self.refresh_token = answer["localId"], answer["idToken"], answer["refreshToken"]
 
     def storage_keys(self, token=None, **parameters):
-        """Credentials from STS, by Amazon's client."""
+        """Returns credentials from STS, requested by Amazon's client."""
         from botocore import UNSIGNED
 
         sts = boto3.client("sts", endpoint_url=self.server.url, region_name="us-east-1",
@@ -114,12 +114,12 @@ class User:
         return s3_client(self.server, keys["AccessKeyId"], keys["SecretAccessKey"], keys["SessionToken"])
 
     def db(self, token=None):
-        """The official client with this user's ID token, over the wire as the daemon speaks it."""
+        """Returns the official client with this user's ID token, over the protocol that the daemon uses."""
         return firestore_client(self.server.documents, token or self.token)
 
 
 def firestore_client(address, token, compression=None):
-    """The official client on a plaintext channel that carries a bearer token; no token for None. compression: a grpc.Compression."""
+    """Returns the official client on a plaintext channel with a bearer token (None: no token). compression: a grpc.Compression."""
     import grpc
     from google.auth.credentials import AnonymousCredentials
     from google.cloud import firestore
@@ -146,7 +146,7 @@ def firestore_client(address, token, compression=None):
 
 
 class Service:
-    """The calls of the service by their messages, or by bytes that may be none: what the clients' libraries would not send."""
+    """Calls of the service with their messages, or with arbitrary bytes, which the clients' libraries would not send."""
 
     STREAMING = {"BatchGetDocuments", "RunQuery", "RunAggregationQuery", "ExecutePipeline"}
     ANSWERS = {"GetDocument": "Document", "CreateDocument": "Document", "UpdateDocument": "Document"}
@@ -159,7 +159,7 @@ class Service:
         self.metadata = [("authorization", f"Bearer {token}")]
 
     def call(self, method, message=None, timeout=30, **fields):
-        """The answer; a list of them where they stream. `message` are the request's bytes, instead of its fields."""
+        """Returns the response, or a list of them for a stream. `message` is the request as bytes, instead of its fields."""
         from google.cloud.firestore_v1 import types
 
         if message is None:
@@ -181,7 +181,7 @@ class Service:
 
 @contextlib.contextmanager
 def refused(code, words=""):
-    """The body is answered with this status, whose message has these words."""
+    """Checks that the body fails with this status, and that its message contains these words."""
     import grpc
 
     with pytest.raises(grpc.RpcError) as error:
@@ -190,7 +190,7 @@ def refused(code, words=""):
 
 
 class Stream:
-    """A Listen or Write stream by hand, as the mobile clients use them."""
+    """A Listen or Write stream at the level of messages, as the mobile clients use it."""
 
     def __init__(self, server, method, token="owner"):
         import queue
@@ -240,7 +240,7 @@ def administrator_keys(server, label="tests"):
 
 
 def working_keys(server, label="tests"):
-    """An administrator's keys that the server knows already: a running one learns of them by a signal."""
+    """Returns an administrator's keys that the server knows already: a running server learns of new ones by a signal."""
     from harness import until
 
     keys = administrator_keys(server, label)

@@ -1,10 +1,10 @@
-"""Measures what a caller at its limits costs the others: 200 connections of one account take all that they may, at once.
+"""Measures the effect of a caller at its limits on others: 200 connections of one account use everything that they may, at once.
 
     FERRY_BIN=.build/release .venv/bin/python Tests/Interop/neighbors.py
 
-Another account gets a document and puts an object meanwhile. Prints the 99th percentile of its answers when the server is
-otherwise idle and beside the flood, and their ratio, which should be at most 3 on a quiet machine. Fails when one of its requests
-is not answered, or when the flood was not told of a limit; never for a time.
+Meanwhile another account gets a document and puts an object. Prints the 99th percentile of its response times with an otherwise idle
+server and during the flood, and their ratio, which should be at most 3 on a quiet machine. Fails if a request of the other account is
+not answered, or if the flood reached no limit; never for a time.
 """
 import collections
 import contextlib
@@ -23,7 +23,7 @@ SAMPLES = 400
 
 
 def flood_of(user):
-    """What one connection sends: streams, queries whose answers it does not read, transactions, and an unfinished message."""
+    """Opens one connection's part of the flood: streams, queries with unread responses, transactions, an unfinished message."""
     from google.cloud.firestore_v1 import types
 
     database = "projects/ferry/databases/(default)"
@@ -47,7 +47,7 @@ def flood_of(user):
 
 
 def read(connection, ends):
-    """Counts the calls that the server ends: each was refused, for no answer may be sent."""
+    """Counts the calls that the server ends. Each of them was refused, as no response may be sent."""
     with contextlib.suppress(OSError):
         file = connection.makefile("rb")
         while len(head := file.read(9)) == 9:
@@ -58,7 +58,7 @@ def read(connection, ends):
 
 
 def sample(user):
-    """Milliseconds that a get and a put take, SAMPLES times each."""
+    """Returns the milliseconds that a get and a put take, SAMPLES times each."""
     document = user.db().collection("tasks").document(user.id)
     document.set({"userId": user.id, "title": "t"}, timeout=30)
     storage = user.s3()

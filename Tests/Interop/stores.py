@@ -1,4 +1,4 @@
-"""Object stores that are not ours, for tests: moto, and Ceph's gateway where Debian's packages are installed
+"""Object stores of other projects for tests: moto, and Ceph's gateway if Debian's packages are installed
 (apt-get install ceph-mon ceph-osd radosgw).
 """
 import socket
@@ -23,7 +23,7 @@ def client(url, keys):
 
 
 class Moto:
-    """moto's server; what it keeps is gone once it is killed."""
+    """moto's server. Its content is gone once it is killed."""
 
     def __init__(self, root: Path):
         [self.port] = free_ports(1)

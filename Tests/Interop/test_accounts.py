@@ -1,4 +1,4 @@
-"""Accounts over the Identity Toolkit's REST, and what ID tokens open on the documents port."""
+"""Accounts over the Identity Toolkit's REST interface, and access to the documents port with ID tokens."""
 import base64
 import json
 import uuid

@@ -1,4 +1,4 @@
-"""What no client would send: the right status, a message that names the fault, and the server serves on."""
+"""Requests that no client would send: the right status, a message that names the error, and the server keeps serving."""
 import random
 import tempfile
 import threading
@@ -21,7 +21,7 @@ STREAMS = ["Listen", "Write"]
 
 @pytest.fixture(autouse=True)
 def serves_on(service, name):
-    """After each test the server takes a write and reads it."""
+    """Checks after each test that the server accepts a write and reads it."""
     yield
     service.Commit(database=DATABASE, writes=[types.Write(update={"name": f"{ROOT}/{name}/after"})])
     assert service.GetDocument(name=f"{ROOT}/{name}/after").name.endswith("after")
@@ -36,14 +36,14 @@ def varint(number):
 
 
 def part(number, content):
-    """A length-delimited field."""
+    """Encodes a length-delimited field."""
     return varint(number << 3 | 2) + varint(len(content)) + content
 
 
 def text_fields(descriptor, above=()):
-    """The ways to every string in a message, as fields; each type once a way."""
+    """Yields the paths to every string in a message, as fields; each type once per path."""
     for field in descriptor.fields:
-        # Options that the server has no use for are skipped like unknown fields; functions are only for pipelines.
+        # The server skips options that it does not use like unknown fields; functions are only for pipelines.
         if field.name in ("request_options", "structured_pipeline", "function_value", "pipeline_value"):
             continue
         if field.name in ("field_reference_value", "variable_reference_value"):
@@ -88,7 +88,7 @@ def test_text_that_is_no_utf8_is_named_in_every_field(emulator, service):
         message = b"a\xffb"
         for field in reversed(way):
             message = part(field.number, message)
-            # Names are looked at before content.
+            # The server checks names before content.
             if field.full_name.endswith(".Document.fields") and method != "CreateDocument":
                 message = part(1, f"{ROOT}/a/b".encode()) + message
             elif field.full_name.endswith(".CreateDocumentRequest.document"):
@@ -175,7 +175,7 @@ def test_a_method_that_is_not_there_is_unimplemented(service):
         service.call("Nothing", b"")
 
 
-# Floods. Each on a server of its own, whose memory is looked at.
+# Floods. Each uses its own server, so that its memory can be measured.
 
 
 @pytest.fixture
@@ -188,7 +188,7 @@ def alone():
 
 
 def resident(server):
-    """Mebibytes."""
+    """Returns the server's resident memory in mebibytes."""
     for line in Path(f"/proc/{server.process.pid}/status").read_text().splitlines():
         if line.startswith("VmRSS:"):
             return int(line.split()[1]) / 1024
@@ -263,7 +263,7 @@ def test_streams_that_are_left_are_forgotten(alone):
 
     before = descriptors()
     for _ in range(100):
-        # Each on a connection of its own, closed without a word.
+        # Each connection is closed without a message.
         streams = [Stream(alone, method) for method in STREAMS for _ in range(2)]
         for stream in streams:
             stream.send(database=DATABASE)
@@ -291,7 +291,7 @@ def test_an_abandoned_transaction_holds_up_only_what_it_read_and_only_so_long(al
     assert max(commit(service, f"a/{n}") for n in range(50)) < 2
     waiting.join()
     assert 10 < outcome[0] < 25
-    # Its owner comes back: nobody else has changed what it read.
+    # Its owner continues: the documents that it read are unchanged.
     service.Commit(database=DATABASE, transaction=abandoned, writes=[types.Write(delete=f"{ROOT}/a/read")])
 
 

@@ -1,4 +1,4 @@
-"""Uploads from browsers, as boto3 presigns them, and pages of other sites that use a bucket."""
+"""Uploads from browsers with URLs that boto3 presigns, and pages of other sites that use a bucket."""
 import base64
 import hashlib
 import json
@@ -62,7 +62,7 @@ def test_a_browser_is_led_on(s3, name):
     led = answer("https://example.org/done?from=form")
     assert led.status_code == 303
     assert led.headers["Location"].startswith(f"https://example.org/done?from=form&bucket={BUCKET}&key={name}&etag=%22")
-    # What is no address of the web leads nowhere.
+    # A value that is not a web address causes no redirect.
     assert answer("javascript:alert(1)").status_code == 204
 
 
@@ -86,7 +86,7 @@ def test_forms_that_are_refused(server, s3, user, name):
         answer = requests.post(presigned["url"], data=body, headers={"Content-Type": "multipart/form-data; boundary=b"}, timeout=30)
         assert answer.status_code == 400, body
     assert requests.post(presigned["url"], data=b"x", headers={"Content-Type": "multipart/form-data"}, timeout=30).status_code == 400
-    # Users upload to what is theirs.
+    # Users upload to their own prefix.
     own = user.s3()
     assert post(own.generate_presigned_post(BUCKET, f"{user.id}/{name}"), b"mine").status_code == 204
     assert code(post(own.generate_presigned_post(BUCKET, f"{name}/a"), b"x")) == "AccessDenied"
@@ -138,7 +138,7 @@ def test_pages_of_other_sites(server, s3, bucket):
     assert answer.content == b"from a page" and answer.headers["Access-Control-Allow-Origin"] == "https://app.example.org"
     assert "Access-Control-Allow-Origin" not in requests.get(get, headers={"Origin": "https://evil.com"}, timeout=30).headers
     assert "Access-Control-Allow-Origin" not in requests.get(get, timeout=30).headers
-    # Also of a refusal, or the page would not see why.
+    # A refusal carries the headers as well, or the page could not read the reason.
     refused = requests.get(f"{server.url}/{bucket}/a", headers={"Origin": "https://app.example.org"}, timeout=30)
     assert refused.status_code == 403 and refused.headers["Access-Control-Allow-Origin"] == "https://app.example.org"
     s3.delete_bucket_cors(Bucket=bucket)

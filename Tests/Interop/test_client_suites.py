@@ -1,4 +1,4 @@
-"""The tests that other clients bring along for the servers they talk to, run against `ferry-server`.
+"""Runs the test suites of other clients against `ferry-server`.
 
 Debian has the sources of Google's Firestore client and of MinIO's S3 client for Go, with their tests.
 """
@@ -33,7 +33,7 @@ def test_googles_client_for_go(emulator, tmp_path):
     sources.mkdir(parents=True)
     for part in ("firestore", "internal"):
         shutil.copytree(FIRESTORE / part, sources / part)
-    # They sign in to Google's servers with a key; an emulator takes everybody.
+    # The tests sign in to Google's servers with a key; an emulator accepts every caller.
     tests = sources / "firestore/integration_test.go"
     text, signs_in = re.subn(r"\tts := testutil\.TokenSourceEnv.*?(?=\twantDBPath)", "", tests.read_text(), flags=re.S)
     text, uses_it = re.subn(r"append\(ti\.CallOptions\(\), option\.WithTokenSource\(ts\)\)", "ti.CallOptions()", text)
@@ -44,7 +44,7 @@ def test_googles_client_for_go(emulator, tmp_path):
                 GCLOUD_TESTS_GOLANG_FIRESTORE_PROJECT_ID="ferry")
     ended = {name: how for how, name in re.findall(r"^--- (PASS|FAIL|SKIP): (\w+)", result.stdout, re.M)}
     assert len(ended) >= 30, result.stdout + result.stderr
-    # The last thing that this one looks at is that a query without an index of its own is refused. Here none needs one.
+    # The last check of this test is that a query without its own index is refused. Ferry's server needs no such index.
     complaints = re.findall(r"^\s+integration_test\.go:\d+: (.*)", result.stdout, re.M)
     assert {name for name, how in ended.items() if how != "PASS"} <= {"TestIntegration_Query"}, result.stdout
     assert complaints in ([], ["Where and OrderBy on different fields without an index:"]), result.stdout
@@ -53,7 +53,7 @@ def test_googles_client_for_go(emulator, tmp_path):
 @needs(MINIO, "golang-github-minio-minio-go-v7-dev")
 def test_minios_client_for_go(server, tmp_path):
     text = re.sub(r"^//.*build mint$", "", MINIO.read_text(), flags=re.M)
-    # Version 2 of signatures, which Amazon gave up, and what needs services of MinIO's.
+    # Version 2 of signatures, which Amazon has discontinued, and tests that need MinIO's own services.
     text = re.sub(r"^\t\ttest\w*V2\(\)$", "", text, flags=re.M)
     (tmp_path / "main.go").write_text(text)
     built = go(["go", "build", "-o", "suite", "main.go"], tmp_path, str(PACKAGES.parent))
@@ -63,7 +63,7 @@ def test_minios_client_for_go(server, tmp_path):
                 SERVER_ENDPOINT=server.url.removeprefix("http://"), ACCESS_KEY=access, SECRET_KEY=secret)
     told = [json.loads(line) for line in result.stdout.splitlines() if line.startswith("{")]
     failed = {test["function"].partition("(")[0]: test for test in told if test["status"] == "FAIL"}
-    # Locked objects, ACLs and other storage classes than STANDARD (of which that of lists has some) are refused.
+    # Locked objects, ACLs and storage classes other than STANDARD (which some tests of lists use) are refused.
     for known in ("PresignedPostPolicy", "RemoveObjects", "GetObjectACL", "ListObjects", "testStorageClassMetadataPutObject",
                   "testStorageClassMetadataCopyObject", "testStorageClassInvalidMetadataPutObject"):
         failed.pop(known, None)

@@ -1,4 +1,4 @@
-"""The edges of the contract, by the service's own messages: what official clients rely on but do not send in every test."""
+"""Edge cases of the contract in the service's own messages: official clients rely on them, but few tests send them."""
 import tempfile
 from pathlib import Path
 
@@ -118,7 +118,7 @@ def test_update_and_delete_keep_their_preconditions(service, name):
 
 
 def pages(service, **request):
-    """Every page of a listing: ids, whether they exist, and their fields."""
+    """Returns every page of a listing: ids, whether the documents exist, and their fields."""
     token = ""
     while True:
         page = service.ListDocuments(page_token=token, **request)
@@ -138,7 +138,7 @@ def test_listings_have_masks_orders_pages_and_what_is_missing(service, name):
     assert listed == [real[:2], real[2:4], real[4:]]
     listed = list(pages(service, parent=ROOT, collection_id=name, page_size=2, mask=mask, order_by="odd desc, n"))
     assert sum(listed, []) == [real[n] for n in (1, 3, 0, 2, 4)]
-    # As Google's client asks for references: without fields, and with those that only hold others.
+    # Google's client asks for references like this: without fields, and with documents that only have subcollections.
     all_of_them = [(f"{name}/{n}", n in set("01234"), []) for n in ("0", "1", "1a", "2", "3", "4", "9")]
     for size in range(1, 8):
         listed = list(pages(service, parent=ROOT, collection_id=name, page_size=size, mask={}, show_missing=True))
@@ -220,12 +220,12 @@ def test_the_parts_of_a_group_come_in_pages(service, name):
             service.PartitionQuery(**{"parent": ROOT, "structured_query": group, **wrong})
 
 
-# Limits at their edges
+# Values at the limits
 
 
 def test_a_documents_size_is_limited_to_the_byte(service, name):
     def document(size):
-        # The name: its bytes, one for the end, 16; 32 for the document; each field: its name, its value, one for the end of each.
+        # The size is the name's bytes + 1 + 16, 32 for the document, and each field's name + 1 and value.
         rest = size - (len(f"{name}/a") + 17 + 32) - 2 * (1 + 1 + 1)
         text = [types.Value(string_value="x" * length) for length in (1_000_000, rest - 1_000_000)]
         return write(f"{name}/a", a=text[0], b=text[1])
@@ -250,7 +250,7 @@ def test_values_are_limited(service, name, last, limit, words):
 
 
 def nested(depth, in_array=False):
-    """Maps in each other; with arrays between them, which count too."""
+    """Returns nested maps, optionally with arrays between them, which count too."""
     value = integer(1)
     for level in range(depth):
         value = array([value]) if in_array and level % 2 == 0 else types.Value(map_value={"fields": {"a": value}})
@@ -355,7 +355,7 @@ def test_explain_tells_the_truth_for_every_kind_of_query(service, name):
         write(f"{name}/{n:02}", n=integer(n), m=integer(n % 4), t=array([integer(n % 3)])) for n in range(40)])
 
     def explain(structured, **aggregation):
-        """What is read by plan, what in fact, the metrics, and the number of results."""
+        """Returns the documents read by the plan and in fact, the metrics, and the number of results."""
         method, fields = "RunQuery", {"structured_query": structured}
         if aggregation:
             method = "RunAggregationQuery"
@@ -407,7 +407,7 @@ def listen(stream, path, target, **fields):
 
 
 def answers(stream):
-    """Up to the next boundary or removal: what each message is, with its targets or its document."""
+    """Reads up to the next boundary or removal; returns the kind of each message with its targets or its document."""
     told = []
     while True:
         answer = stream.next()
@@ -481,7 +481,7 @@ def test_tokens_survive_a_kill_and_are_told_apart(open_stream):
         for resume, told in [
                 (token, [("ADD", 2), ("deleted", "1"), ("changed", "2"), ("changed", "3"), ("CURRENT", 2)]),
                 (stream.token, [("ADD", 2), ("deleted", "1"), ("CURRENT", 2)]),
-                # Of another history: everything anew.
+                # The token is of another history, so everything is sent again.
                 (elsewhere.token, [("ADD", 2), ("RESET", 2), ("changed", "2"), ("changed", "3"), ("CURRENT", 2)]),
                 (b"nonsense", [("REMOVE", 2), 3])]:
             resumed = open_stream(server, "Listen")
@@ -497,7 +497,7 @@ def test_a_users_target_is_watched_whatever_else_asks_for_its_id(server, user, o
     assert answers(stream)[-1] == ("CURRENT", 2)
     listen(stream, f"{path}-other", 2)
     assert answers(stream) == [("REMOVE", 2), 6]
-    # Somebody else's now: the first target must end without its content.
+    # It belongs to another user now: the first target must end without its content.
     other.db().document(path).set({"userId": other.id, "secret": "x"})
     assert answers(stream) == [("REMOVE", 2), 7]
     with pytest.raises(grpc.RpcError):

@@ -1,4 +1,4 @@
-"""kill -9 of the server under load: what it has acknowledged is there afterwards, and nothing else half done."""
+"""kill -9 of the server under load: acknowledged changes exist afterwards, and no other change is partial."""
 import os
 import subprocess
 import tempfile
@@ -20,7 +20,7 @@ def test_acknowledged_commits_and_objects_survive(monkeypatch):
         key, secret = administrator_keys(server)
         server.stop()
         monkeypatch.setenv("FIRESTORE_EMULATOR_HOST", server.documents)
-        # Of an object: what was acknowledged last, and after it every put since that was not.
+        # The last acknowledged put of an object, followed by every later put that was not acknowledged.
         documents, objects = {}, {}
         for life in range(6):
             server.start()
@@ -39,7 +39,7 @@ def test_acknowledged_commits_and_objects_survive(monkeypatch):
                     try:
                         batch.commit(timeout=2, retry=None)
                     except exceptions.GoogleAPICallError:
-                        # The client may still wait to connect again after the server's last end.
+                        # The client may still wait to reconnect after the last kill.
                         if enough.is_set() or done:
                             return
                         continue
@@ -55,7 +55,7 @@ def test_acknowledged_commits_and_objects_survive(monkeypatch):
                     n += 1
                     content = os.urandom(20_000 + n)
                     try:
-                        # Half of them replace one that is there.
+                        # Half of them replace an existing object.
                         name = f"{worker}-{n % 10}" if worker else f"{life}-{n}"
                         objects.setdefault(name, [None]).append(content)
                         s3.put_object(Bucket="ferry", Key=name, Body=content)
@@ -70,7 +70,7 @@ def test_acknowledged_commits_and_objects_survive(monkeypatch):
             server.kill()
             for thread in threads:
                 thread.join()
-            # Sound as the end left it, and after the recovery of the next start.
+            # The data is sound after the kill, and after the recovery at the next start.
             check(server)
 
         server.start()
@@ -78,16 +78,16 @@ def test_acknowledged_commits_and_objects_survive(monkeypatch):
         s3 = s3_client(server, key, secret)
         found = {d.reference.path: d.get("n") for d in db.collection("crash").stream()}
         assert {path: found.get(path) for path in documents} == documents
-        # A commit that was not acknowledged is there whole or not at all.
+        # A commit that was not acknowledged is either complete or absent.
         assert all(path[:-1] + ("b" if path.endswith("a") else "a") in found for path in found)
         assert sum(contents[0] is not None for contents in objects.values()) > 20
         for name, contents in objects.items():
             if contents[0] is not None:
                 assert s3.get_object(Bucket="ferry", Key=name)["Body"].read() in contents, name
-        # What no object owns is gone.
+        # Files without an object are gone.
         listed = [o for page in s3.get_paginator("list_objects_v2").paginate(Bucket="ferry") for o in page.get("Contents", [])]
         assert len(entries(server)) == len(listed)
-        # More than the bytes of the files is lost to blocks that are partly filled, but not much.
+        # Partly filled blocks cost more than the bytes of the files, but not much.
         taken = sum(path.stat().st_blocks * 512 for path in (server.data / "objects" / "segments").iterdir())
         assert taken < 1.3 * sum(o["Size"] for o in listed) + 100_000
         assert server.stop() == 0
@@ -110,11 +110,11 @@ def test_what_could_not_be_written_to_disk_is_not_acknowledged(tmp_path):
     for name in ("replaced", "new", "new"):
         with pytest.raises(s3.exceptions.ClientError, match="InternalError"):
             s3.put_object(Bucket="ferry", Key=name, Body=os.urandom(60_000))
-    # Nothing is left of them, and what was there is there.
+    # The objects are gone, and the older ones exist.
     assert len(entries(server)) == 2
     failing.unlink()
     s3.put_object(Bucket="ferry", Key="after", Body=contents["after"])
-    # Nobody trusts the segment any more.
+    # The recovery does not rely on the segment any more.
     assert len({path for path, _ in entries(server)} - written) == 1
     for end in (server.kill, server.stop):
         assert {o["Key"] for o in s3.list_objects_v2(Bucket="ferry")["Contents"]} == set(contents)
@@ -127,7 +127,7 @@ def test_what_could_not_be_written_to_disk_is_not_acknowledged(tmp_path):
 
 
 def entries(server):
-    """Where the small objects lie: the segments, and where in them each begins."""
+    """Returns the small objects' locations: the segments, and the offset of each object in them."""
     found = []
     for path in (server.data / "objects" / "segments").iterdir():
         content = path.read_bytes()

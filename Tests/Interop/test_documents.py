@@ -26,7 +26,7 @@ def test_every_kind_of_value_comes_back_as_it_went(db, collection):
     document.set({"nan": float("nan"), "minus": -0.0, "zero": 0})
     found = document.get().to_dict()
     assert math.isnan(found["nan"]) and math.copysign(1, found["minus"]) == -1 and type(found["zero"]) is int
-    # Equal to a query, yet other content to a write.
+    # The values are equal for a query, but different content for a write.
     before = document.get().update_time
     assert document.update({"minus": -0.0}).update_time == before < document.update({"minus": 0.0}).update_time
 
@@ -97,7 +97,7 @@ def test_server_timestamps_are_the_commits_time(collection):
     document = collection.document("a")
     result = document.set({"at": SERVER_TIMESTAMP, "in": {"at": SERVER_TIMESTAMP}})
     values = document.get().to_dict()
-    # A commit's time and its server timestamps are the same to the microsecond.
+    # A commit's time and its server timestamps agree to the microsecond.
     assert values["at"] == values["in"]["at"] == result.update_time
     assert abs(datetime.datetime.now(UTC) - values["at"]) < datetime.timedelta(seconds=60)
 
@@ -237,7 +237,7 @@ async def _async_play(project, name):
         return snapshot.get("n")
 
     import asyncio
-    # Each with a transaction of its own, all at once.
+    # Each thread uses its own transaction, all at once.
     seen = await asyncio.gather(*(increase(client.transaction(max_attempts=50)) for _ in range(5)))
     assert sorted(seen) == [2, 3, 4, 5, 6] and (await document.get()).get("n") == 7
     assert await client.recursive_delete(collection) == 12

@@ -1,4 +1,4 @@
-"""Clients that take what a server has without asking for anything: others are served, and memory stays bounded."""
+"""Clients that consume a server's resources without a request: others are served, and memory stays bounded."""
 import contextlib
 import re
 import socket
@@ -29,7 +29,7 @@ def memory(server):
 
 
 class Others:
-    """Somebody who uses the server meanwhile."""
+    """A client that uses the server in the meantime."""
 
     def __init__(self, server):
         self.server, self.user = server, User(server)
@@ -47,7 +47,7 @@ class Others:
         assert memory(self.server) - self.rest < REST
 
     def check_rest(self):
-        """After the flood: most of the memory has gone back to the system."""
+        """Checks after the flood that most of the memory was returned to the system."""
         until(lambda: memory(self.server) - self.rest < 48 << 20, lambda: f"{memory(self.server)} from {self.rest}", timeout=30)
         self.serve()
 
@@ -80,7 +80,7 @@ def frame(kind, flags, stream, payload=b""):
 
 
 def literal(text):
-    """A string of HPACK without Huffman coding."""
+    """Encodes a string of HPACK without Huffman coding."""
     text = text.encode()
     if len(text) < 127:
         return bytes([len(text)]) + text
@@ -97,7 +97,7 @@ def fields(method, *more):
 
 
 def read_all(connection):
-    """What comes until the other end closes."""
+    """Reads until the other end closes, and returns the bytes."""
     data = b""
     with contextlib.suppress(OSError):
         while more := connection.recv(1 << 16):
@@ -115,7 +115,7 @@ def test_bodies_that_never_end(own, others):
     head = b"POST /v1/accounts:signUp HTTP/1.1\r\nHost: x\r\nContent-Length: 60000\r\n\r\n"
     with connections(web(own), 1100, head + b" " * 50_000) as opened:
         others.check()
-        # The answer may be lost with the rest of the body.
+        # The response may be lost with the rest of the body.
         assert read_all(opened[0])[:12] in (b"", b"HTTP/1.1 408")
 
 
@@ -127,7 +127,7 @@ def test_connections_without_calls(own, others, greeting):
 
 
 def test_headers_that_unpack_to_much(own, others):
-    # One field goes into the table; each later byte stands for all of it.
+    # One field goes into the table; each later byte refers to all of it.
     first = fields("GetDocument") + b"\x40" + literal("x") + literal("v" * 3900)
     later = fields("GetDocument") + b"\xbe" * 8
     flood = PREFACE + frame(4, 0, 0) + frame(4, 1, 0) + frame(1, 4, 1, first)
@@ -148,7 +148,7 @@ def test_messages_that_never_end(own, others):
 
 
 def ended_stream(connection):
-    """The first stream that the server ends; None if it closes the connection before."""
+    """Returns the first stream that the server ends, or None if it closes the connection first."""
     file = connection.makefile("rb")
     while len(head := file.read(9)) == 9:
         file.read(int.from_bytes(head[:3], "big"))
@@ -179,11 +179,11 @@ def test_answers_that_nobody_reads(own, alice, others, method):
     request = type(request).serialize(request)
     call = fields(method, ("authorization", f"Bearer {alice.token}"))
     message = b"\0" + struct.pack(">I", len(request)) + request
-    # A window of nothing: no message may be sent.
+    # The window is zero, so no message may be sent.
     first = PREFACE + frame(4, 0, 0, struct.pack(">HI", 4, 0)) + frame(4, 1, 0)
     flood = first + b"".join(frame(1, 4, stream, call) + frame(0, 1, stream, message) for stream in range(1, 201, 2))
     with connections(own.documents, 3, flood) as opened:
-        # Of those that can send nothing most are refused.
+        # Most streams that cannot send are refused.
         for connection in opened:
             assert ended_stream(connection)
         others.check()

@@ -1,5 +1,5 @@
-"""Daemons whose documents are on `ferry-server` and whose attachments are in an S3 store of somebody else: moto, Ceph's gateway where
-it is installed, and `ferry-server` in that part, which is strict about keys.
+"""Daemons with documents on `ferry-server` and attachments in an S3 store of another operator: moto, Ceph's gateway if it is
+installed, and another `ferry-server`, which is strict about keys.
 
 FERRY_LARGE is the size of the largest attachment in MiB.
 """
@@ -41,14 +41,14 @@ STORES = {"moto": stores.Moto, "ferry-server": ours, "ceph": stores.Ceph}
 
 @pytest.fixture
 def root():
-    # Not pytest's tmp_path: a Unix socket's path has 107 bytes at most.
+    # pytest's tmp_path would be too long: the path of a Unix socket has at most 107 bytes.
     with tempfile.TemporaryDirectory(prefix="ferry-") as directory:
         yield Path(directory)
 
 
 @pytest.fixture(params=STORES)
 def store(request, root):
-    """A store without buckets."""
+    """An object store without buckets."""
     if request.param == "ceph" and not ceph.is_installed():
         pytest.skip("Ceph is not installed: apt-get install ceph-mon ceph-osd radosgw")
     store = STORES[request.param](root)
@@ -60,7 +60,7 @@ def store(request, root):
 
 
 class Home:
-    """A server whose attachments are in `store`, reached through a proxy, and two machines with keys for that."""
+    """A server with attachments in `store`, reached through a proxy, and two machines with keys for the store."""
 
     def __init__(self, root, store):
         self.store = store
@@ -119,7 +119,7 @@ def waits_for(machine, word):
 
 
 def noise(seed, size):
-    """More than 256 MiB at once is too much for `randbytes`."""
+    """Returns random bytes, in steps, as `randbytes` fails above 256 MiB."""
     draw, step = random.Random(seed), 16 << 20
     return b"".join(draw.randbytes(min(step, size - start)) for start in range(0, size, step))
 
@@ -144,7 +144,7 @@ def test_a_user_with_a_store_elsewhere(root, store):
         laptop, desk = h.machines
         laptop.ferry("add", "Film")
         files = attach(h, "Film", root, 0, 1, 5 << 20, LARGE)
-        # Nobody has made the bucket yet: that is no fault of the attachments.
+        # The bucket does not exist yet; that is not a fault of the attachments.
         waits_for(laptop, "NoSuchBucket")
         assert "NoSuchBucket" in doctor(laptop)["endpoint-objects"]["message"]
         assert laptop.status()["problems"] == []
@@ -154,11 +154,11 @@ def test_a_user_with_a_store_elsewhere(root, store):
         for file in files:
             assert (desk.tasks / "Film.files" / file.name).read_bytes() == file.read_bytes()
         assert doctor(laptop)["endpoint-objects"]["state"] == "ok"
-        # They are there, and not on the server.
+        # The objects are in the store, and not on the server.
         assert sum(objects(h).values()) >= LARGE
         assert not any(path.stat().st_size > 1 << 20 for path in (h.server.data / "objects").rglob("*"))
 
-        # Killed in the middle of an upload, and of a download.
+        # The daemon is killed in the middle of an upload, and of a download.
         content = noise(7, LARGE)
         draft, target = laptop.tasks / "Film.files/cut.bin", desk.tasks / "Film.files/cut.bin"
         start = h.proxy.up
@@ -174,7 +174,7 @@ def test_a_user_with_a_store_elsewhere(root, store):
         assert target.read_bytes() == content
         agree(laptop, desk, timeout=60)
 
-        # The store is away for a while.
+        # The store is stopped for a while.
         h.disconnect()
         attach(h, "Film", root, 3 << 20)
         waits_for(laptop, "cannot")
@@ -183,7 +183,7 @@ def test_a_user_with_a_store_elsewhere(root, store):
         until((desk.tasks / f"Film.files/{3 << 20}.bin").exists, lambda: laptop.status(), timeout=120, step=0.05)
         agree(laptop, desk, timeout=60)
 
-        # A machine without keys, and one with those of somebody else.
+        # One machine has no keys, another those of a different account.
         laptop.stop()
         laptop.keys.rename(laptop.home / "lost")
         laptop.start()
@@ -208,14 +208,14 @@ def test_wrong_keys(root, store):
         waits_for(h.laptop, "the keys are not good")
         check = doctor(h.laptop)["endpoint-objects"]
         assert check["state"] == "failed" and "SignatureDoesNotMatch" in check["message"] and "objects-keys" in check["remedy"]
-        # Mended without a restart.
+        # The keys are corrected without a restart.
         h.give(h.laptop, h.store.keys)
         until((h.desk.tasks / f"Film.files/{file.name}").exists, lambda: h.laptop.status(), timeout=150, step=0.1)
         agree(*h.machines)
 
 
 def test_moving_to_a_store_elsewhere(root, store):
-    """Attachments that are on the server are offered to the other store once the server names that; and back."""
+    """Attachments on the server are offered to another store as soon as the server names it, and the reverse."""
     with home(root, store) as h:
         laptop, desk = h.machines
         h.client().create_bucket(Bucket=BUCKET)
@@ -251,7 +251,7 @@ def test_moving_to_a_store_elsewhere(root, store):
 
 
 class Collector:
-    """`ferry-server objects` for a home, with keys of the server's own, and the user's part of the bucket."""
+    """`ferry-server objects` for a home, with the server's own keys, and the user's part of the bucket."""
 
     def __init__(self, home, root):
         self.home, self.keys = home, root / "server-keys"
@@ -271,7 +271,7 @@ class Collector:
         return counts
 
     def put_chunk(self, content):
-        """A chunk that no document refers to."""
+        """Puts a chunk to which no document refers."""
         data = b"FRYC\x01\x00\x00\x00" + len(content).to_bytes(8, "big") + content
         name = hashlib.sha256(data).hexdigest()
         key = f"{self.user}/chunks/{name[:2]}/{name}"
@@ -289,7 +289,7 @@ class Collector:
 
 
 def test_what_is_condemned_is_put_again(root, store):
-    """A machine does not rely on what the server is about to remove, though the store has it still."""
+    """A machine does not rely on chunks that are marked for deletion, although the store still has them."""
     with home(root, store) as h:
         h.client().create_bucket(Bucket=BUCKET)
         h.laptop.ferry("add", "Film")
@@ -301,12 +301,12 @@ def test_what_is_condemned_is_put_again(root, store):
         content = noise(3, 200 << 10)
         key = collector.put_chunk(content)
         assert collector.run("gc") == {"needed": there, "unused": 1, "removed": 0}
-        # As if it had been there for long.
+        # The entry is made to look old.
         since = int(time.time()) - 20 * DAY
         condemned = {"version": 1, "removals": 1, "until": 0,
                      "condemned": [{"since": since, "chunks": [key.split("/")[-1]], "manifests": []}]}
         collector.write_list(condemned)
-        # A machine looks at the list again after half a minute.
+        # A machine reads the list again after half a minute.
         h.restart()
         start = h.proxy.up
         (h.laptop.tasks / "Film.files/same.bin").write_bytes(content)
@@ -314,7 +314,7 @@ def test_what_is_condemned_is_put_again(root, store):
         assert h.proxy.up - start > len(content)
         assert collector.run("gc") == {"needed": there + 1, "unused": 0, "removed": 0}
         assert collector.condemned() == set()
-        # What cannot be read of the list holds uploads up, and nothing else; without it they go on.
+        # An unreadable part of the list delays uploads, and nothing else; without that part uploads continue.
         h.client().put_object(Bucket=BUCKET, Key=collector.list, Body=b"damaged")
         h.restart()
         attach(h, "Film", root, 3 << 20)
@@ -326,7 +326,7 @@ def test_what_is_condemned_is_put_again(root, store):
 
 
 def test_removing_what_nothing_needs():
-    """What is old, and has been condemned for long, goes; a machine that needs it while it goes puts it again afterwards."""
+    """Removes old objects that were marked for deletion long ago; a machine that needs one during the removal puts it again."""
     with tempfile.TemporaryDirectory(prefix="ferry-") as directory:
         root = Path(directory)
         store = ours(root)
@@ -357,7 +357,7 @@ def remove_unneeded(root, store):
         assert collector.run("gc", "--grace", "2") == {"needed": len(there), "unused": 2, "removed": 0}
         value = collector.read_list()
         value["condemned"][0]["since"] -= 31 * DAY
-        # A removal was cut short: until it cannot be at work any more nothing that it may remove can be put.
+        # A removal was interrupted: until it can no longer be running, no object that it may remove can be put.
         value["until"] = int(time.time()) - 3600 + 12
         collector.write_list(value)
         h.restart()

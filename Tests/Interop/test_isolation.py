@@ -1,4 +1,4 @@
-"""Accounts that do not trust each other: none can read, delay or exhaust another's through the documents' service."""
+"""Accounts do not trust each other: none can read, delay or exhaust another's documents through the service."""
 import datetime
 
 import grpc
@@ -22,7 +22,7 @@ def stranger(server):
 
 
 class Account:
-    """A user, and the calls of the service on that user's behalf."""
+    """A user, and the calls of the service with the user's token."""
 
     def __init__(self, server, **credentials):
         self.user = User(server, **credentials)
@@ -110,7 +110,7 @@ def test_a_refused_read_in_a_transaction_delays_nobody(owner, stranger, name, re
     owner.service.call("Commit", timeout=10, database=DATABASE, transaction=mine, writes=[
         {"update": {"name": f"{ROOT}/{path}", "fields": {"userId": value(owner.id), "title": value("secret")}}}
         for path in (task, f"{task}/history/1", f"{task}/history/none")])
-    # The stranger's transaction is as it was: nothing of it was in the way.
+    # The stranger's transaction is unaffected, as nothing blocked it.
     stranger.write(f"tasks/{name}-2", userId=stranger.id, transaction=transaction)
 
 
@@ -135,7 +135,7 @@ def test_a_transaction_is_its_accounts_alone(owner, stranger, name):
             account.write(f"tasks/{name}-2", userId=account.id, transaction=id)
         with refused("INVALID_ARGUMENT", "Invalid transaction."):
             account.query(where("tasks", userId=account.id), transaction=id)
-        # As a retry it is worth no more than any other bytes: its age is not believed.
+        # As a retry token it has no more effect than arbitrary bytes: the server ignores the age in it.
         retry = account.begin(read_write={"retry_transaction": id})
         assert retry[1:9] > transaction[1:9]
         account.service.Rollback(database=DATABASE, transaction=retry)
@@ -163,7 +163,7 @@ def share(owner, member, list):
 
 @pytest.fixture
 def shared(owner, stranger, name):
-    """A list of the owner's that the stranger is a member of, and one that is private."""
+    """Creates a list of the owner of which the stranger is a member, and a private one."""
     lists = (f"{name}-shared", f"{name}-private")
     owner.set(f"lists/{lists[0]}", userId=owner.id, name="Shared")
     share(owner, stranger, lists[0])
@@ -172,7 +172,7 @@ def shared(owner, stranger, name):
 
 
 class Watcher:
-    """What a listener of a query has, by the documents' last segments."""
+    """Tracks the results of a query's listener by the last segments of the documents' names."""
 
     def __init__(self, server, account, query, token=b""):
         self.stream, self.found, self.told = Stream(server, "Listen", account.user.token), set(), []
@@ -180,7 +180,7 @@ class Watcher:
         self.stream.send(database=DATABASE, add_target=target)
 
     def advance(self, until):
-        """Goes on to a boundary at or after `until`, or the target's end, whose cause is the answer."""
+        """Reads up to a boundary at or after `until`, or to the target's end, whose cause it returns."""
         while True:
             answer = self.stream.next()
             kind = answer._pb.WhichOneof("response_type")
@@ -207,7 +207,7 @@ def test_history_follows_its_task_out_of_a_shared_list(server, owner, stranger, 
     watcher = Watcher(server, stranger, query)
     watcher.advance(written)
     assert (stranger.query(query), watcher.found) == ([f"tasks/{name}/history/1"], {"1"})
-    # With an entry in the same commit, as clients make it that know the old list.
+    # The same commit adds an entry, as clients write it that know the old list.
     moved = owner.service.Commit(database=DATABASE, writes=[
         {"update": {"name": f"{ROOT}/tasks/{name}/history/2",
                     "fields": {"userId": value(owner.id), "listId": value(common), "value": value("SECRET")}}},
@@ -260,13 +260,13 @@ def test_the_past_is_judged_by_then_and_by_now(server, owner, stranger, shared, 
             with refused("PERMISSION_DENIED"):
                 pytest.fail(f"{what}: {read()}")
     with refused("PERMISSION_DENIED"):
-        # A later page is of the moment in its token, which anyone can write.
+        # A later page is read at the time in its token, which any client can write.
         microseconds = int(before.timestamp() * 1_000_000)
         stranger.list(f"tasks/{name}", "history", page_token=f"{microseconds}-30")
     assert stranger.query(query, read_time=during) == [f"tasks/{name}"]
     assert stranger.count(query, read_time=during) == 1
     assert stranger.get(f"tasks/{name}", read_time=during).fields["listId"].string_value == common
-    # What is the member's no more is not shown as it was, either.
+    # A document that the member can no longer read is not shown in its old version either.
     owner.set(f"tasks/{name}", mask=["listId"], listId=private)
     for read in (stranger.query, stranger.count):
         with refused("PERMISSION_DENIED"):

@@ -1,4 +1,4 @@
-"""on_snapshot of google-cloud-firestore."""
+"""Tests of on_snapshot of google-cloud-firestore."""
 import queue
 
 import pytest
@@ -8,7 +8,7 @@ TIMEOUT = 20
 
 
 class Heard:
-    """What a listener was told, one snapshot at a time."""
+    """Collects the snapshots of a listener."""
 
     def __init__(self, target):
         self.snapshots = queue.Queue()
@@ -20,7 +20,7 @@ class Heard:
         return self.snapshots.get(timeout=TIMEOUT)
 
     def until(self, documents):
-        """Snapshots may take several changes together; waits for this state and returns all changes up to it."""
+        """Waits for this state, and returns all changes up to it. A snapshot may combine several changes."""
         changes = []
         while True:
             state, more = self.next()

@@ -1,4 +1,4 @@
-"""Many objects in one put, as an archive that the server takes apart, with boto3 and Python's tarfile."""
+"""Many objects in one put: an archive that the server extracts, with boto3 and Python's tarfile."""
 import io
 import tarfile
 import urllib.error
@@ -11,7 +11,7 @@ BUCKET = "ferry"
 
 
 def archive(files, form=tarfile.USTAR_FORMAT):
-    """Of names and contents; None is a directory, text a link to that."""
+    """Builds an archive from names and contents; None is a directory, text is a link to that path."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", format=form) as tar:
         for name, content in files.items():
@@ -49,7 +49,7 @@ def test_an_archive_becomes_its_files(s3, name):
         got = s3.get_object(Bucket=BUCKET, Key=key)
         assert got["Body"].read() == files[key] and got["ContentType"] == "application/octet-stream"
         assert s3.head_object(Bucket=BUCKET, Key=key, IfMatch=got["ETag"])["ContentLength"] == len(files[key])
-    # Once more, with one that is new.
+    # The same archive again, with one new file.
     put(s3, f"{name}/all.tar", archive({f"{name}/d/a": b"second", f"{name}/z": b"z"}))
     assert s3.get_object(Bucket=BUCKET, Key=f"{name}/d/a")["Body"].read() == b"second"
     assert len(names(s3, f"{name}/")) == 4
@@ -79,7 +79,7 @@ def test_nothing_is_put_of_an_archive_that_is_refused(s3, name, user, other):
 
 @pytest.mark.parametrize("header", ["x-amz-meta-snowball-auto-extract: true", "x-amz-copy-source: ferry/{}", "x-amz-acl: private"])
 def test_a_presigned_put_is_not_made_another_request(s3, name, user, header):
-    """Whoever has the URL may put this one object, and nothing that the signer has not said."""
+    """The holder of the URL may put this one object, and add nothing that the signer has not allowed."""
     key, other = f"{user.id}/{name}/a", f"{user.id}/{name}/b"
     put(user.s3(), f"{user.id}/all.tar", archive({other: b"secret"}))
     field, value = header.format(other).split(": ")
@@ -95,7 +95,7 @@ def test_a_presigned_put_is_not_made_another_request(s3, name, user, header):
 
 
 def get_archive(session, server, keys):
-    """Of what the server makes of these keys: the names and contents, in their order."""
+    """Returns the names and contents of the server's archive of these keys, in their order."""
     from botocore.auth import S3SigV4Auth
     from botocore.awsrequest import AWSRequest
     request = AWSRequest("POST", f"{server}/{BUCKET}?x-ferry-archive=", data="\n".join(keys).encode())

@@ -1,4 +1,4 @@
-"""Checksums of objects that come in parts, with boto3: of the whole, and of the parts' checksums."""
+"""Checksums of objects that are uploaded in parts, with boto3: of the object, and of the parts' checksums."""
 import base64
 import hashlib
 import re
@@ -21,7 +21,7 @@ FIRST, LAST = bytes(range(256)) * (20 << 10), b"the last part"
 
 
 class Table:
-    """A cyclic redundancy check as its definition has it, byte by byte."""
+    """Computes a cyclic redundancy check byte by byte, as its definition says."""
 
     def __init__(self, polynomial, form):
         self.form, self.mask = form, (1 << 8 * struct.calcsize(form)) - 1
@@ -56,7 +56,7 @@ def expected(algorithm, kind):
 
 
 def upload(s3, key, algorithm, kind=None):
-    """Begins an upload and puts both parts. Answers its id and the list of parts."""
+    """Starts an upload and puts both parts. Returns its id and the list of parts."""
     options = {"ChecksumType": kind} if kind else {}
     began = s3.create_multipart_upload(Bucket=BUCKET, Key=key, ChecksumAlgorithm=algorithm, **options)
     assert began["ChecksumAlgorithm"] == algorithm
@@ -88,7 +88,7 @@ def test_an_object_in_parts_has_its_checksum(s3, name, algorithm, kind, asked):
     head = s3.head_object(Bucket=BUCKET, Key=name, ChecksumMode="ENABLED")
     assert head[field] == value and head["ChecksumType"] == kind
     assert field not in s3.head_object(Bucket=BUCKET, Key=name)
-    # boto3 compares what it can with what it reads.
+    # boto3 verifies the checksums it supports when it reads.
     assert s3.get_object(Bucket=BUCKET, Key=name)["Body"].read() == FIRST + LAST
     told = s3.get_object_attributes(Bucket=BUCKET, Key=name, ObjectAttributes=[
         "ETag", "Checksum", "ObjectParts", "StorageClass", "ObjectSize"])
@@ -111,7 +111,7 @@ def test_another_checksum_at_the_end_is_refused(s3, name, algorithm):
     assert refusal([{**parts[0], field: text(algorithm, b"another")}, parts[1]]) == "InvalidPart"
     assert refusal(MpuObjectSize=7) == "InvalidRequest"
     assert refusal(ChecksumType="COMPOSITE" if algorithm == "CRC64NVME" else "FULL_OBJECT") == "InvalidRequest"
-    # The upload is still there.
+    # The upload still exists.
     assert complete(s3, name, id, parts)[field]
 
 
@@ -148,12 +148,12 @@ def test_parts_that_are_copied_count(s3, name):
 
 
 def test_parts_whose_checksum_is_in_a_trailer(server, s3, name):
-    """As newer SDKs send CRC64NVME; boto3 does that with an extension only, and over TLS."""
+    """Newer SDKs send CRC64NVME in a trailer; boto3 does so only with an extension, and over TLS."""
     credentials = Credentials(*working_keys(server, "trailers"))
     id = s3.create_multipart_upload(Bucket=BUCKET, Key=name, ChecksumAlgorithm="CRC64NVME")["UploadId"]
 
     def put(number, content, trailer):
-        """None announces a trailer and sends none. Answers the header fields, or the error's code."""
+        """Puts a part; None announces a trailer and sends none. Returns the header fields, or the error's code."""
         request = AWSRequest("PUT", f"{server.url}/{BUCKET}/{name}?partNumber={number}&uploadId={id}", headers={
             "x-amz-trailer": "x-amz-checksum-crc64nvme", "Content-Encoding": "aws-chunked",
             "x-amz-decoded-content-length": str(len(content))})
@@ -183,14 +183,14 @@ def test_a_copy_has_a_checksum_of_the_whole(s3, name):
     s3.put_object(Bucket=BUCKET, Key=f"{name}/whole", Body=LAST, ChecksumCRC64NVME=text("CRC64NVME", LAST))
 
     def copied(source, **options):
-        """What the copy is said to have, which is what it has."""
+        """Returns the checksums reported for the copy, which must be those that it has."""
         told = s3.copy_object(Bucket=BUCKET, Key=f"{name}/copy", CopySource=f"{BUCKET}/{name}/{source}", **options)
         head = s3.head_object(Bucket=BUCKET, Key=f"{name}/copy", ChecksumMode="ENABLED")
         checksums = {key: value for key, value in head.items() if key.startswith("Checksum")}
         assert checksums == {key: value for key, value in told["CopyObjectResult"].items() if key.startswith("Checksum")}
         return checksums
 
-    # The parts' own, of the whole: a copy has no parts.
+    # The parts' own checksum becomes one of the whole object, as a copy has no parts.
     assert copied("parts") == {"ChecksumCRC32": text("CRC32", FIRST + LAST), "ChecksumType": "FULL_OBJECT"}
     assert copied("whole") == {"ChecksumCRC64NVME": text("CRC64NVME", LAST), "ChecksumType": "FULL_OBJECT"}
     assert copied("whole", MetadataDirective="REPLACE", ChecksumAlgorithm="CRC64NVME")["ChecksumCRC64NVME"]
@@ -215,8 +215,8 @@ class UnsignedPayload(S3SigV4Auth):
 
 @pytest.mark.parametrize("size", [1000, 1 << 20])
 def test_content_that_is_not_signed_is_checked_by_its_checksum(server, s3, name, size):
-    """As Ferry's own machines put it, for whom MD5 and SHA-256 are not computed: on the way, and on the disk."""
-    # As no other test has it: it is looked for on the disk.
+    """Ferry's machines put objects like this, without MD5 and SHA-256: checked on the way, and on the disk."""
+    # No other test uses this content, as the test searches the disk for it.
     content = (name.encode() * size)[:size]
 
     def put(body):

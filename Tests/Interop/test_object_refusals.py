@@ -1,5 +1,5 @@
-"""What an S3 store that has no versions, settings or encryption answers to clients that ask for them, and conditions that a client
-relies on."""
+"""Responses of an S3 store without versions, settings or encryption to clients that request them, and the conditions that clients
+rely on."""
 import contextlib
 import http.client
 import os
@@ -43,7 +43,7 @@ def test_settings_that_were_never_made_are_answered_as_such(s3):
         s3.get_bucket_encryption: "ServerSideEncryptionConfigurationNotFoundError",
         s3.get_object_lock_configuration: "ObjectLockConfigurationNotFoundError",
         s3.get_public_access_block: "NoSuchPublicAccessBlockConfiguration",
-        # These would be a list of the bucket's objects.
+        # A server that ignored the parameter would return a list of the bucket's objects.
         s3.list_bucket_inventory_configurations: "NotImplemented",
         s3.list_bucket_metrics_configurations: "NotImplemented",
     }.items():
@@ -58,7 +58,7 @@ def test_settings_that_were_never_made_are_answered_as_such(s3):
 
 def test_settings_of_an_object(s3, name):
     s3.put_object(Bucket=BUCKET, Key=name, Body=b"content")
-    # The AWS CLI asks for the tags of what it copies.
+    # The AWS CLI requests the tags of an object that it copies.
     assert s3.get_object_tagging(Bucket=BUCKET, Key=name)["TagSet"] == []
     assert s3.get_object_acl(Bucket=BUCKET, Key=name)["Grants"][0]["Permission"] == "FULL_CONTROL"
     assert refusal(s3.get_object_tagging, Key=name + "x") == "NoSuchKey"
@@ -131,7 +131,7 @@ def test_completing_again_after_a_lost_answer(s3, name):
     first = s3.complete_multipart_upload(**upload, MultipartUpload=parts)
     again = s3.complete_multipart_upload(**upload, MultipartUpload=parts)
     assert again["ETag"] == first["ETag"] and body(s3, name) == b"".join(content)
-    # Once it is another object, the upload is not what is there.
+    # Once the key has another object, the upload's condition fails.
     s3.put_object(Bucket=BUCKET, Key=name, Body=b"other")
     assert refusal(s3.complete_multipart_upload, **{k: v for k, v in upload.items() if k != "Bucket"},
                    MultipartUpload=parts) == "NoSuchUpload"
@@ -233,7 +233,7 @@ def test_wishes_that_are_not_granted_are_refused(s3, name):
 
 
 def test_wishes_in_a_presigned_url_count_as_well(s3, name):
-    """As other SDKs than boto3 write them: in the query, where they are signed."""
+    """SDKs other than boto3 write them in the query, where they are signed."""
     from botocore.auth import S3SigV4QueryAuth
     from botocore.awsrequest import AWSRequest
 
@@ -252,7 +252,7 @@ def test_wishes_in_a_presigned_url_count_as_well(s3, name):
 
 
 def test_each_header_that_amazons_client_knows_has_a_rule(s3, name):
-    """Those of operations on objects and buckets: honored or harmless where the answer is as without them, and named where refused."""
+    """Each header of operations on objects and buckets is honored, harmless if ignored, or refused with its name."""
     from botocore.auth import S3SigV4Auth
     from botocore.awsrequest import AWSRequest
 
@@ -275,7 +275,7 @@ def test_each_header_that_amazons_client_knows_has_a_rule(s3, name):
             if error.code == 501:
                 assert header.encode() in error.read(), header
     refused = {header for header, status in answers.items() if status != 200}
-    # What would change who may read an object, how it is kept, or whether a request is carried out.
+    # Headers that would change the readers of an object, its storage, or whether a request is performed.
     for word in ("acl", "grant", "lock-", "server-side-encryption", "tagging", "expected-bucket-owner", "storage-class",
                  "write-offset", "rename-source", "website", "fwd-", "sha512"):
         matching = {header for header in headers if word in header} - {"x-amz-tagging-directive"}
@@ -320,14 +320,14 @@ def test_each_object_has_one_version(s3, name):
         Bucket=BUCKET, Prefix=f"{name}/", Delimiter="/", PaginationConfig={"PageSize": 1}))
     assert [item["Key"] for page in pages for item in page.get("Versions", [])] == [f"{name}/a", f"{name}/c d&e"]
     assert [item["Prefix"] for page in pages for item in page.get("CommonPrefixes", [])] == [f"{name}/b/"]
-    # As who empties a bucket does it.
+    # The requests of a client that empties a bucket.
     s3.delete_objects(Bucket=BUCKET, Delete={"Objects": [{"Key": item["Key"], "VersionId": item["VersionId"]} for item in listed["Versions"]]})
     assert "Versions" not in s3.list_object_versions(Bucket=BUCKET, Prefix=f"{name}/")
     assert refusal(s3.list_object_versions, VersionIdMarker="null") == "InvalidArgument"
 
 
 def test_urls_and_forms_with_signature_version_2(server, s3, keys, user, name):
-    """What boto3 makes in us-east-1 unless it is told otherwise."""
+    """boto3 creates them in us-east-1 unless it is configured otherwise."""
     import requests
 
     old = boto3.client("s3", endpoint_url=server.url, region_name="us-east-1", aws_access_key_id=keys[0], aws_secret_access_key=keys[1])
@@ -381,12 +381,12 @@ def test_unfinished_uploads_of_an_account_are_bounded(user, other):
         begin()
     assert error.value.response["Error"]["Code"] == "QuotaExceeded"
     assert "may have 100" in error.value.response["Error"]["Message"] and "abort" in error.value.response["Error"]["Message"].lower()
-    # Others have theirs, and one that ends makes room.
+    # Other accounts have their own limits, and a finished upload frees its place.
     theirs = other.s3()
     theirs.abort_multipart_upload(**begin(theirs, other.id))
     mine.abort_multipart_upload(**uploads.pop())
     uploads.append(begin())
-    # 256 MiB of parts, of which each counts a MiB at least; a part that is replaced counts once.
+    # 256 MiB of parts, of which each counts at least a MiB; a replaced part counts once.
     for number in range(1, 257):
         mine.upload_part(**uploads[0], PartNumber=number, Body=b"x")
     mine.upload_part(**uploads[0], PartNumber=256, Body=b"y")

@@ -1,5 +1,5 @@
-"""Ferry's S3 client against real servers, by the contract that all its stores keep: `ferry-server`, and two that are not ours, moto and
-Ceph's gateway. The latter runs where Debian's packages are installed: apt-get install ceph-mon ceph-osd radosgw
+"""Ferry's S3 client with real servers, by the contract that all its stores fulfill: `ferry-server`, moto, and Ceph's gateway.
+The last one runs if Debian's packages are installed: apt-get install ceph-mon ceph-osd radosgw
 """
 import os
 import subprocess

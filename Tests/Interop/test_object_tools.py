@@ -1,4 +1,4 @@
-"""The tools that people use on S3 stores, each in its usual work: the AWS CLI, rclone and s3cmd."""
+"""Tools for S3 stores in their usual tasks: the AWS CLI, rclone and s3cmd."""
 import json
 import os
 import shutil
@@ -19,7 +19,7 @@ def keys(server):
 
 @pytest.fixture
 def tree(tmp_path):
-    """Files of several sizes, one of which goes in parts, under names that need escaping."""
+    """Files of several sizes, one of which is uploaded in parts, with names that need escaping."""
     root = tmp_path / "tree"
     for name, content in {
         "empty": b"", "small.txt": b"hello\n" * 100, "with space/ünïcode+plus.bin": os.urandom(70_000),
@@ -36,7 +36,7 @@ def files(root):
 
 
 def runner(program, options=(), **environment):
-    # Nothing that the user has set up for other stores.
+    # The user's settings for other stores are not used.
     environment = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")} | environment
 
     def run(*arguments, fails=False):
@@ -60,7 +60,7 @@ def test_aws_cli(aws, tree, name, tmp_path):
     aws("s3", "sync", tree, where)
     listed = {line.split(maxsplit=3)[3]: int(line.split()[2]) for line in aws("s3", "ls", "--recursive", where + "/").splitlines()}
     assert listed == {f"{name}/{key}": len(content) for key, content in files(tree).items()}
-    # Nothing has changed, so nothing is sent again.
+    # Unchanged files are not sent again.
     assert aws("s3", "sync", tree, where) == ""
     aws("s3", "sync", where, tmp_path / "back")
     assert files(tmp_path / "back") == files(tree)
@@ -88,12 +88,12 @@ def rclone(server, keys, tmp_path):
 def test_rclone(rclone, tree, name, tmp_path):
     where = f"ferry:{BUCKET}/{name}"
     rclone("sync", tree, where)
-    # By MD5, then by the bytes.
+    # Compared by MD5, then by bytes.
     rclone("check", tree, where)
     rclone("check", "--download", tree, where)
     listed = {entry["Path"]: entry for entry in json.loads(rclone("lsjson", "-R", "--files-only", where))}
     assert {path: entry["Size"] for path, entry in listed.items()} == {path: len(content) for path, content in files(tree).items()}
-    # Times are kept, as user metadata.
+    # Times are kept as user metadata.
     seconds = int((tree / "small.txt").stat().st_mtime)
     rclone("copyto", f"{where}/small.txt", tmp_path / "one")
     assert int((tmp_path / "one").stat().st_mtime) == seconds

@@ -119,7 +119,7 @@ def test_checksums_are_checked_and_kept(s3, name):
     old = base64.b64encode(hashlib.sha1(content).digest()).decode()
     put(s3, f"{name}/sha1", content, ChecksumAlgorithm="SHA1")
     assert s3.head_object(Bucket=BUCKET, Key=f"{name}/sha1", ChecksumMode="ENABLED")["ChecksumSHA1"] == old
-    # The AWS CLI's own since its second version; "123456789" is the vector of the specification.
+    # The AWS CLI uses it since its second version; "123456789" is the test vector of the specification.
     put(s3, f"{name}/crc64", b"123456789", ChecksumCRC64NVME="rosUhgp5mIg=")
     head = s3.head_object(Bucket=BUCKET, Key=f"{name}/crc64", ChecksumMode="ENABLED")
     assert head["ChecksumCRC64NVME"] == "rosUhgp5mIg="
@@ -139,7 +139,7 @@ def test_a_client_that_closed_its_side_and_reads_slowly_costs_nothing(server, s3
     url = urllib.parse.urlsplit(s3.generate_presigned_url("get_object", Params={"Bucket": BUCKET, "Key": f"{name}/big"}))
 
     def read(path):
-        # A thread may have ended since it was found.
+        # A thread may have ended since it was listed.
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):
             return path.read_text()
 
@@ -151,7 +151,7 @@ def test_a_client_that_closed_its_side_and_reads_slowly_costs_nothing(server, s3
         return [stat.read_text().rpartition(") ")[2][0] for stat in loops]
 
     def all_rest():
-        # One that goes round without an end sleeps now and then, for a lock, but not at a hundred looks.
+        # A busy loop sleeps now and then on a lock, but not at a hundred consecutive looks.
         return all(set(states()) == {"S"} for _ in range(100))
 
     with socket.create_connection((url.hostname, url.port), timeout=20) as client:
@@ -159,7 +159,7 @@ def test_a_client_that_closed_its_side_and_reads_slowly_costs_nothing(server, s3
         client.shutdown(socket.SHUT_WR)
         assert client.recv(12) == b"HTTP/1.1 200"
         until(all_rest, states)
-        # It gets all of it all the same.
+        # The client still receives the complete object.
         assert len(b"".join(iter(lambda: client.recv(1 << 20), b""))) > 32 << 20
 
 
@@ -249,7 +249,7 @@ def test_multipart_by_hand(s3, name):
 
 
 def test_an_object_of_one_part_is_sound(server, s3, name):
-    """Its entity tag looks like one that a SHA-256 was made into."""
+    """The check accepts such an object, although its entity tag looks like one that contains a SHA-256."""
     for algorithm, content in (("CRC32", b"part"), ("SHA256", b"other part")):
         key = f"{name}/{algorithm}"
         upload = s3.create_multipart_upload(Bucket=BUCKET, Key=key, ChecksumAlgorithm=algorithm)["UploadId"]
@@ -363,10 +363,10 @@ def test_a_reader_meets_the_old_object_or_the_new_one(s3, name):
 @pytest.mark.parametrize("size", [3_000, 20_000, 60_000, 250_000])
 @pytest.mark.parametrize("change", ["replaced", "removed"])
 def test_slow_readers_get_what_was_there_when_they_asked(s3, name, size, change):
-    """The answers are in the system's buffers when the objects go. The system keeps what lies side by side in a file in units that are larger
-    than a page, and clears the part of one that is given back."""
+    """The responses are in the system's buffers when the objects are deleted. The system keeps adjacent parts of a file in units
+    that are larger than a page, and clears the part that is freed."""
     for number in range(20):
-        # What comes in one archive is written at once, side by side.
+        # The contents of one archive are written at once, side by side.
         contents = {f"{name}/{letter}": bytes([1 + (number + position) % 255]) * size for position, letter in enumerate("abcdefgh")}
         files = io.BytesIO()
         with tarfile.open(fileobj=files, mode="w", format=tarfile.USTAR_FORMAT) as archive:
@@ -416,7 +416,7 @@ def test_slow_readers_of_large_objects_get_what_was_there_when_they_asked(s3, na
         assert answer.partition(b"\r\n\r\n")[2] == content
 
 
-# ---------------------------------------------------------------- who may
+# ---------------------------------------------------------------- authorization
 
 
 def test_wrong_secrets_and_unknown_keys_are_refused(server, s3):

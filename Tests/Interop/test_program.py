@@ -1,4 +1,4 @@
-"""`ferry-server` as a program: how it is configured, what it prints, how it ends."""
+"""`ferry-server` as a program: its configuration, its output and its end."""
 import json
 import os
 import signal
@@ -77,7 +77,7 @@ def test_flags_and_file_agree_and_flags_win(root):
     url = process.stdout.readline().split()[1]
     assert call(f"{url}/.well-known/ferry")["project"] == "mine"
     process.send_signal(signal.SIGTERM)
-    # The line that says ready is the only one.
+    # The ready line is the only one.
     assert process.stdout.read() == "" and process.wait(10) == 0
     assert server.data.exists()
 
@@ -141,7 +141,7 @@ def test_sigterm_ends_it_within_five_seconds_with_listeners_open(root, monkeypat
         began = time.monotonic()
         assert server.stop() == 0
         assert time.monotonic() - began < 5
-    # They come back by themselves.
+    # The listeners reconnect automatically.
     server.start()
     firestore.Client(project="ferry").collection("tasks").add({"n": 1})
     heard.get(timeout=30)
@@ -260,7 +260,7 @@ def test_a_backup_of_a_running_server_restores_everything(root, fresh):
 
 def test_check_finds_damage(root, fresh):
     user = User(fresh)
-    # Large ones have files of their own, small ones lie in a segment.
+    # Large objects have their own files, small ones are in a segment.
     for n in range(3):
         user.s3().put_object(Bucket="ferry", Key=f"{user.id}/large-{n}", Body=b"x" * 300_000)
         user.s3().put_object(Bucket="ferry", Key=f"{user.id}/small-{n}", Body=b"x" * 1000)
@@ -272,7 +272,7 @@ def test_check_finds_damage(root, fresh):
     gone.unlink()
     [segment] = (fresh.data / "objects" / "segments").iterdir()
     with segment.open("r+b") as file:
-        # An object lies behind the first 128 bytes of its blocks.
+        # An object follows the first 128 bytes of its blocks.
         for offset, damage in ((4096 + 128 + 500, b"y"), (8192, bytes(4096))):
             file.seek(offset)
             file.write(damage)
@@ -280,7 +280,7 @@ def test_check_finds_damage(root, fresh):
     assert result.returncode == 1 and len(result.stdout.splitlines()) == 5
     for name in (changed.name, shortened.name, gone.name, "segments/1 at 4096", "segments/1 at 8192"):
         assert name in result.stdout
-    # Nobody is to put an old backup back for what machines still have.
+    # An old backup must not be restored over data that machines still have.
     assert "uploads it again" in result.stderr
     assert len(run("check", "--data", fresh.data).stdout.splitlines()) == 3
     fresh.stop()
@@ -290,11 +290,11 @@ def test_check_finds_damage(root, fresh):
     owner = User(fresh)
     for path in user_tasks:
         owner.db().document(path).set({"userId": owner.id, "title": path})
-    # Beside the running server, whose index may be behind its documents.
+    # The server is running, so its index may be behind its documents.
     assert "main.db" not in run("check", "--data", fresh.data).stdout
     fresh.stop()
     with sqlite3.connect(database) as connection:
-        # Of so few documents all entries are in the table of recent ones.
+        # With so few documents all entries are in the table of recent ones.
         connection.execute("DELETE FROM recent WHERE row = (SELECT max(row) FROM recent)")
     assert "documents/main.db: tasks/2 lacks an index entry." in run("check", "--data", fresh.data).stdout
     database.write_bytes(database.read_bytes()[:8192] + b"\xff" * 8192)

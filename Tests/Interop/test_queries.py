@@ -69,7 +69,7 @@ def test_values_of_all_types_have_one_order(db, collection):
     def time(second):
         return datetime.datetime(2026, 11, 21, 12, 0, second, tzinfo=datetime.timezone.utc)
 
-    # Those in one list are equal to a query, and come by name.
+    # Values in the same list are equal for a query, and are ordered by name.
     ascending = [
         [None], [False], [True], [float("nan")], [float("-inf")], [-(2**63)], [-1, -1.0], [-0.5], [0, 0.0, -0.0], [0.5],
         [2**53], [2**53 + 1], [2**63 - 1], [2.0**63], [float("inf")], [time(1)], [time(2)], [""], ["a"], ["a\0"], ["aa"],
@@ -95,7 +95,7 @@ def test_values_of_all_types_have_one_order(db, collection):
         assert [d.id for d in where(collection, "v", "==", equal[0]).stream()] == wanted, equal
         after = ordered.start_after({"v": equal[0]})
         assert [d.id for d in after.stream()] == names[names.index(wanted[-1]) + 1:], equal
-    # A range stays within its type, and NaN within no range.
+    # A range contains values of its type only, and NaN is in no range.
     assert [d.to_dict()["v"] for d in where(collection, "v", ">", 2**53).stream()] == [
         2**53 + 1, 2**63 - 1, 2.0**63, float("inf")]
     assert sum(1 for _ in where(collection, "v", "<=", float("inf")).stream()) == 14

@@ -40,7 +40,7 @@ def test_an_object_that_would_be_too_much_is_refused_and_leaves_nothing(small):
             put(s3, user, "b", size)
         assert refused.value.response["ResponseMetadata"]["HTTPStatusCode"] == 403
     put(s3, user, "b", 1 << 20)
-    # In the place of what is there, also where that is all there may be.
+    # A replacement of the same size is allowed, even if the quota is used up.
     put(s3, user, "a", 5 << 20)
     put(s3, user, "a", 1)
     put(s3, user, "a", 5 << 20)
@@ -77,7 +77,7 @@ def test_requests_are_limited_for_the_account_that_makes_them():
             for _ in range(70):
                 tasks.add({"userId": user.id}, retry=None)
         with pytest.raises(ClientError, match="SlowDown"):
-            # Another request is allowed each second, and the client tries a refused one again after up to a second.
+            # One request is allowed per second, and the client retries a refused one after up to a second.
             for _ in range(20):
                 s3.list_objects_v2(Bucket="ferry", Prefix=f"{user.id}/")
         other.db().collection("tasks").add({"userId": other.id})

@@ -1,4 +1,4 @@
-"""The Listen and Write streams as the mobile clients use them: tokens, resumption, rights."""
+"""The Listen and Write streams as the mobile clients use them: tokens, resumption, permissions."""
 import subprocess
 import tempfile
 from pathlib import Path
@@ -45,7 +45,7 @@ def test_a_batch_that_is_sent_again_after_a_lost_answer_is_applied_once(open_str
         stream.send(stream_token=opening.stream_token, writes=[increment("a/1")])
         second = stream.next()
         assert [r.write_results[0].transform_results[0].integer_value for r in (first, second)] == [1, 2]
-        # The answers are lost, and the server is killed.
+        # The responses are lost, and the server is killed.
         server.kill()
         server.start()
         again = open_stream(server, "Write")
@@ -58,7 +58,7 @@ def test_a_batch_that_is_sent_again_after_a_lost_answer_is_applied_once(open_str
             assert answer.write_results == lost.write_results
         again.send(writes=[increment("a/1")])
         assert again.next().write_results[0].transform_results[0].integer_value == 3
-        # From the last answer that came, nothing is repeated.
+        # Resuming from the last response that arrived repeats nothing.
         later = open_stream(server, "Write")
         later.send(database=DATABASE, stream_id=opening.stream_id, stream_token=second.stream_token)
         later.next()
@@ -81,7 +81,7 @@ def listen_to(stream, *paths, target=2, **fields):
 
 
 def told(stream):
-    """Until the next boundary or removal: what was said."""
+    """Reads the messages up to the next boundary or removal."""
     said = []
     while True:
         answer = stream.next()
@@ -130,7 +130,7 @@ def test_a_listener_loses_a_document_that_becomes_anothers(server, user, other, 
     assert told(stream) == [("deleted", "some-other-name")]
     other.db().document(name.path).set({"userId": other.id, "secret": "x"})
     assert told(stream) == [("removed", 7)]
-    # The stream and its other targets go on.
+    # The stream and its other targets continue.
     user.db().document("tasks/some-other-name").set({"userId": user.id})
     while (said := told(stream)) == []:
         pass

@@ -1,4 +1,4 @@
-"""Transactions of google-cloud-firestore, also against each other."""
+"""Transactions of google-cloud-firestore, including concurrent ones."""
 import threading
 
 import pytest
@@ -11,7 +11,7 @@ def test_contending_increments_are_all_counted(db, collection):
     document.set({"n": 0})
 
     def work():
-        # One for each thread: the client keeps the id of the last attempt in it.
+        # One object per thread, as the client stores the id of the last attempt in it.
         @firestore.transactional
         def increase(transaction):
             value = document.get(transaction=transaction).get("n")

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Breaks Ferry on purpose, one rule at a time, and tells which of the breaks the simulation notices.
+"""Mutation testing: breaks one rule of Ferry at a time, and reports which of the breaks the simulation detects.
 
-    Tests/Simulation/mutations.py                  all of them, or those that are left of an interrupted campaign
-    Tests/Simulation/mutations.py WORD ...         those whose names contain one of these
-    Tests/Simulation/mutations.py --again          what was caught before is tried again, too
-    Tests/Simulation/mutations.py --list           what there is, and whether each still fits the sources
+    Tests/Simulation/mutations.py                  all breaks, or the remaining ones of an interrupted campaign
+    Tests/Simulation/mutations.py WORD ...         the breaks whose names contain one of these words
+    Tests/Simulation/mutations.py --again          also the breaks that were detected before
+    Tests/Simulation/mutations.py --list           lists all breaks, and checks that each still fits the sources
 
-Works on a copy of the tree in --scratch, where all breaks are built in at once; FERRY_BREAK chooses one of them. Each has
---seconds of processor time to be noticed. A seed counts only if the program without the break is clean on it. What was found is in
-results.json beside the copy: a break that was caught is not tried again, and one that was not only with another program.
+Works on a copy of the tree in --scratch, which contains all breaks at once; FERRY_BREAK selects one of them. Each break has
+--seconds of processor time to be detected. A seed counts only if the program without the break passes it. The results are in
+results.json beside the copy: a detected break is not tried again, and an undetected one only with a changed program.
 """
 
 import argparse
@@ -28,7 +28,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 CLIENT, SYNC = "Sources/Documents/DocumentClient/", "Sources/Tasks/TaskSync/"
 FOLDER, MERGE = "Sources/Tasks/TaskFolder/", "Sources/Model/Merge/Documents/"
 
-# Name, file, text that is there once, what it becomes: `$` is true where this break is chosen; the action that has to come often.
+# Name, file, text that occurs once in it, its replacement (`$` is true if the break is selected), and the action that must be frequent.
 BREAKS = [
     # Merging
     ("tags of both sides: mine only", MERGE + "FieldMerge.swift",
@@ -143,7 +143,7 @@ BREAKS = [
     ("bytes that come during an upload are not uploaded", SYNC + "Attachments/TaskSync+FinishedTransfers.swift",
      "{ try await lookAgain(path, (try? stamp.get()) ?? nil) }", "{ if !$ { try await lookAgain(path, (try? stamp.get()) ?? nil) } }"),
     ("a directory that can be read again is not looked at", FOLDER + "Events/WatchState.swift",
-     "also what changed meanwhile.\n            outputs.append", "also what changed meanwhile.\n            if !$ { outputs.append"),
+     "so entries that could not be seen may be visible now.\n            outputs.append", "so entries that could not be seen may be visible now.\n            if !$ { outputs.append"),
 ]
 
 
@@ -152,12 +152,12 @@ def fits():
 
 
 def broken_sources():
-    """The text of each file with its breaks in it."""
+    """Returns the text of each file with its breaks."""
     texts = {}
     for number, (_, file, old, new, *_) in enumerate(BREAKS):
         text = texts.get(file) or (ROOT / file).read_text()
         new = re.sub(r"\$(?!\d)", f"isBroken({number})", new)
-        if "{ outputs.append" in new:  # the statement goes on to the end of its line
+        if "{ outputs.append" in new:  # the statement continues to the end of its line
             line = text.split(old, 1)[1].split("\n", 1)[0]
             old, new = old + line, new + line + " }"
         text = text.replace(old, new, 1)
@@ -171,7 +171,7 @@ def broken_sources():
 
 def build(scratch, configuration):
     tree, texts = scratch / "tree", broken_sources()
-    # What has not changed keeps its time, so that only the rooms that did are built again.
+    # Unchanged files keep their times, so that only changed targets are rebuilt.
     subprocess.run(["rsync", "-rlp", "--checksum", "--delete", *(f"--exclude={name}" for name in (".git", ".build", ".venv", "__pycache__")),
                     *(f"--exclude=/{file}" for file in texts), f"{ROOT}/", f"{tree}/"], check=True)
     for file, text in texts.items():
@@ -199,14 +199,14 @@ class Campaign:
         self.path.with_suffix(".new").replace(self.path)
 
     def simulation(self, number, arguments, seconds, often):
-        """The seed that breaks a law, the law (None: none), and the processor time until then."""
+        """Returns the seed that violates a law, the law (None: none), and the processor time until then."""
         seconds = max(1, int(seconds))
         with subprocess.Popen(
                 [self.simulate, "--actions", str(self.options.actions), "--minutes", str(seconds / 60), "--progress",
                  *(["--often", often] if often else []), *arguments],
                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace",
                 env=os.environ | {"FERRY_BREAK": str(number), "SWIFT_DETERMINISTIC_HASHING": "1"},
-                # A run that never ends is an answer, too.
+                # A run that never ends is a detection, too.
                 preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (seconds + 30, seconds + 40))) as process:
             lines = []
             reader = threading.Thread(target=lambda: lines.extend(process.stderr))
@@ -251,7 +251,7 @@ class Campaign:
             if law is None or (seed is not None and self.simulation(number, ["--seeds", str(seed)], 60, often)[1]
                                and self.is_clean(seed, often)):
                 break
-            # The program breaks this law by itself, or not each time.
+            # The unchanged program violates this law as well, or the violation is not deterministic.
             first, law, seed = (seed or first) + 1, None, None
         result = {"law": law, "seed": seed, "seconds": round(spent, 1), "program": self.program, "text": text}
         with self.lock:
