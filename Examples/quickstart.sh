@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Ferry from nothing to two machines in step, on this machine alone.
+# Sets up Ferry with a server and two machines that sync, all on this computer.
 #
-#   Examples/quickstart.sh          installs what is missing, builds, plays the main job, cleans up
-#   Examples/quickstart.sh --keep   the same, and leaves server and machines running for you to try
+#   Examples/quickstart.sh          installs missing packages, builds, demonstrates the main use, cleans up
+#   Examples/quickstart.sh --keep   the same, but leaves the server and the machines running for you to try
 #
-# Works unattended, as root or as a user with sudo. Everything it makes outside the build folder lives in one directory
-# below /tmp. Only loopback is used.
+# Works unattended, as root or as a user with sudo. All files that it creates outside the build folder are in one directory
+# below /tmp. It uses only loopback.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export LC_ALL=C.UTF-8 NO_COLOR=1
@@ -22,7 +22,7 @@ cleanup() {
     trap - EXIT INT TERM
     ((${#pids[@]})) && kill "${pids[@]}" 2>/dev/null && wait "${pids[@]}" 2>/dev/null
     [[ -n $root ]] && rm -rf "$root"
-    ((status == 0)) || echo "The quickstart did not reach its end (status $status)." >&2
+    ((status == 0)) || echo "The quickstart failed (status $status)." >&2
     exit "$status"
 }
 trap cleanup EXIT
@@ -71,9 +71,9 @@ bin=$(swift build -c release --static-swift-stdlib --show-bin-path)
 root=$(mktemp -d /tmp/ferry-XXXXXX)
 mkdir -p "$root"/{laptop,desk}/{Tasks,run}
 
-# ---------------------------------------------------------------- helpers of the play
+# ---------------------------------------------------------------- helpers of the demonstration
 now() { local t=$EPOCHREALTIME; echo $((${t/[.,]/} / 1000)); }
-# Waits until a command succeeds; its time in milliseconds goes to $took.
+# Waits until a command succeeds, and stores the waiting time in milliseconds in $took.
 until_true() {
     local what=$1 start
     shift
@@ -102,15 +102,15 @@ has() { grep -qs -- "$2" "$1"; }
 missing() { [[ ! -e $1 ]]; }
 contents() { (cd "$root/$1/Tasks" && find . -path ./.ferry -prune -o -type f '(' -name '*.md' -o -path '*.files/*' ')' -print0 | sort -z | xargs -0 sha256sum); }
 same_files() { [[ $(contents laptop) == "$(contents desk)" ]]; }
-in_step() {
-    on laptop sync --wait --timeout 20 && on desk sync --wait --timeout 20 || fail "the machines did not get in step"
+wait_for_sync() {
+    on laptop sync --wait --timeout 20 && on desk sync --wait --timeout 20 || fail "the machines did not finish syncing"
     until_true "the directories to agree" same_files
     [[ $(on laptop list --all | cut -f2- | sort) == "$(on desk list --all | cut -f2- | sort)" ]] \
         || fail "the directories agree but 'ferry list' does not"
 }
 laptop=$root/laptop/Tasks desk=$root/desk/Tasks
 
-# ---------------------------------------------------------------- the play
+# ---------------------------------------------------------------- the demonstration
 say "A server and two machines, 'laptop' and 'desk'"
 : >"$root/server.log"
 "$bin/ferry-server" run --data "$root/server" --documents 127.0.0.1:0 --http 127.0.0.1:0 >>"$root/server.log" 2>&1 &
@@ -132,7 +132,7 @@ cp -r Examples/vault/. "$laptop/" && rm "$laptop/LICENSE"
 all_there() { (($(find "$desk" -name '*.md' | wc -l) == count)); }
 until_true "$count files on desk" all_there
 step "$count files are on desk after $(($(now) - start_time)) ms"
-in_step
+wait_for_sync
 step "both directories and 'ferry list' agree"
 
 say "Editing, in any editor"
@@ -186,10 +186,10 @@ until_true "both edits on desk" has "$desk/Buy groceries.md" '^- Oat milk'
 until_true "both edits on laptop" has "$laptop/Buy groceries.md" '^- Twelve eggs'
 has "$desk/Buy groceries.md" urgent || until_true "the tag on desk" has "$desk/Buy groceries.md" urgent
 step "both machines have '- Oat milk', '- Twelve eggs' and the tag: merged after $took ms"
-in_step
+wait_for_sync
 step "both directories and 'ferry list' agree"
 
-say "Why the task says what it says: 'ferry explain groceries'"
+say "Where each value of a task comes from: 'ferry explain groceries'"
 on laptop explain groceries | sed 's/^/    /'
 
 say "What 'ferry list' shows now"
@@ -201,12 +201,12 @@ if [[ $keep ]]; then
     trap - EXIT
     cat <<EOF
 
-Everything is left running. Go on by hand, in two terminals:
+The server and the machines are still running. Try them in two terminals:
 
     export FERRY_SOCKET=$root/laptop/run/ferryd.sock PATH=$bin:\$PATH; cd $laptop
     export FERRY_SOCKET=$root/desk/run/ferryd.sock PATH=$bin:\$PATH; cd $desk
 
-Edit a file in one, look at it in the other; try 'ferry add', 'ferry attach', 'ferry status --watch'. When done:
+Edit a file in one, and see the change in the other; try 'ferry add', 'ferry attach', 'ferry status --watch'. When done:
 
     kill ${pids[*]}; rm -r $root
 EOF

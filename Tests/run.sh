@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Runs everything that must hold, installs what that needs, and ends with one line: N passed, N failed.
+# Installs what the tests need, runs all of them, and prints one line at the end: N passed, N failed.
 #
 #   Tests/run.sh                   all steps
-#   Tests/run.sh unit interop      only these, and the builds that they need; the steps are the files of Tests/steps
-#   Tests/run.sh --soak MINUTES    fresh plans of the simulation, for so many minutes of each processor's time
+#   Tests/run.sh unit interop      only these steps, and the builds that they need; the steps are the files of Tests/steps
+#   Tests/run.sh --soak MINUTES    new plans of the simulation, for MINUTES of each processor's time
 cd "$(dirname "$0")/.." || exit 1
 source Tests/steps/common.sh
 export LC_ALL=C.UTF-8
@@ -40,7 +40,7 @@ for step in "${steps[@]}"; do
     read -r step_passed step_failed <"$FERRY_STEP_RESULT"
     count "$step_passed" "$step_failed"
     table+=("$(printf '%-14s %7d %7d %7d' "$step" "$step_passed" "$step_failed" $((SECONDS - start)))")
-    # Nothing that follows could run.
+    # The later steps cannot run without it.
     [[ $step =~ ^(packages|build|release)$ ]] && ((step_failed)) && break
 done
 rm -f "$FERRY_STEP_RESULT"

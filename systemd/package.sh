@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Makes the Debian packages ferry and ferry-server.
+# Builds the Debian packages ferry and ferry-server.
 #
 #   systemd/package.sh [--output DIR] [--binaries DIR]
 #
-# Without --binaries the programs are built first, in .build/package, with no path of this machine in them: two builds of
-# one commit in different directories are the same bytes. --binaries takes programs that are built already. The packages
+# Without --binaries the programs are built first, in .build/package, and contain no path of this machine: two builds of
+# one commit in different directories have the same bytes. --binaries names a directory with built programs. The packages
 # are written to DIR, or to .build/package.
 set -euo pipefail
 top=$(cd "$(dirname "$0")/.." && pwd)

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Fuzzes every decoder of bytes from disks, sockets and networks with libFuzzer and AddressSanitizer.
 #
-#   Tests/Fuzz/run.sh [SECONDS]             all decoders for so long together, 600 if not said
+#   Tests/Fuzz/run.sh [SECONDS]             all decoders for SECONDS in total, by default 600
 #   Tests/Fuzz/run.sh SECONDS DECODER ...   only these; Decoders/Entry.swift has their names
 #
-# Starts from Seeds and from what earlier runs have found (.build/fuzz/corpus). An input that crashes a decoder, or takes it
-# more than 5 s or 1 GiB, is left in .build/fuzz/findings and ends the run of that decoder.
+# Starts from Seeds and from the inputs that earlier runs have found (.build/fuzz/corpus). An input that crashes a decoder, or
+# takes more than 5 s or 1 GiB, is written to .build/fuzz/findings and ends the run of that decoder.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 seconds=${1:-600}
@@ -15,7 +15,7 @@ FERRY_TARGETS=Fuzz swift build -c release --target Fuzz --scratch-path $work/bui
     -Xswiftc -enable-testing -Xswiftc -sanitize=fuzzer,address
 objects=$(dirname "$(find $work/build/*/release/Fuzz.build -name '*.o' | head -n 1)")/..
 find "$objects" -name '*.o' -path '*.build/*' >$work/objects
-# The linker has something to say about symbols of the sanitizer in each object.
+# Hides the linker's warnings about symbols of the sanitizer in each object.
 swiftc -sanitize=fuzzer,address @$work/objects -o $work/fuzz 2> >(grep -v "Cannot export local symbol" >&2)
 
 decoders=("$@")
@@ -27,7 +27,7 @@ for decoder in "${decoders[@]}"; do
     seeds=()
     [[ -d Tests/Fuzz/Seeds/$decoder ]] && seeds=("Tests/Fuzz/Seeds/$decoder")
     if [[ $decoder == messages ]]; then
-        # The golden messages, each read as every type.
+        # The golden messages, each to be decoded as every type.
         python3 - "$corpus" Tests/FirestoreProtocolTests/Golden/messages.txt <<'PYTHON'
 import sys
 for number, line in enumerate(open(sys.argv[2])):

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes the Debian packages, installs them in a machine with a real systemd, and runs Ferry there. Needs root.
-# FERRY_BIN names the directory with the release programs. Ends with: N passed, N failed
+# Builds the Debian packages, installs them in a machine with a real systemd, and runs Ferry there. Needs root.
+# FERRY_BIN names the directory with the release programs. The last line is: N passed, N failed
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 lab=$here/lab.sh
@@ -34,7 +34,7 @@ packages=("$scratch"/packages/*.deb)
 check "lintian finds no error and no warning" lintian --allow-root --no-cfg --fail-on error,warning \
     --suppress-tags initial-upload-closes-no-bugs "${packages[@]}"
 
-# The machine has what the packages depend on, and nothing else of Ferry's.
+# The machine has the dependencies of the packages, and no part of Ferry.
 LAB_PACKAGES=$(for package in "${packages[@]}"; do dpkg-deb -f "$package" Depends; done \
     | tr ',' '\n' | sed 's/|.*//; s/(.*//; s/ //g' | grep -v '^libc6$' | sort -u | paste -sd' ')
 export LAB_NAME=ferry LAB_PACKAGES
@@ -42,7 +42,7 @@ export LAB_NAME=ferry LAB_PACKAGES
 
 in_lab() { timeout 90 "$lab" exec "$@"; }
 alice() { timeout 90 "$lab" user alice "$@"; }
-# Polls a shell condition inside, for events that systemd itself times.
+# Polls a shell condition in the machine, for events that systemd schedules.
 eventually() { in_lab sh -c "for i in \$(seq 300); do $1 && exit 0; sleep 0.1; done; exit 1"; }
 
 for package in "${packages[@]}"; do "$lab" copy "$package" "/root/$(basename "$package")"; done
@@ -58,7 +58,7 @@ check "the server's exposure is at most 1.5" in_lab systemd-analyze security --o
     /lib/systemd/system/ferry-server.service
 
 in_lab sh -c 'systemctl stop ferry-server && rm -r /var/lib/ferry-server'
-# As the unit of earlier versions: the data lies in /var/lib/private.
+# The unit of earlier versions has its data in /var/lib/private.
 in_lab sh -c 'mkdir -p /run/systemd/system/ferry-server.service.d &&
     printf "[Service]\nUser=ferry-dynamic\nGroup=ferry-dynamic\nDynamicUser=yes\n" >/run/systemd/system/ferry-server.service.d/old.conf &&
     systemctl daemon-reload && systemctl start ferry-server && systemctl stop ferry-server && test -d /var/lib/private/ferry-server &&

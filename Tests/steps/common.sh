@@ -1,4 +1,4 @@
-# Sourced by each step. A step is run from the top of the repository; its last act is `finish`.
+# Sourced by each step. A step runs at the top of the repository, and ends with `finish`.
 set -uo pipefail
 passed=0 failed=0
 
@@ -6,7 +6,7 @@ headline() { printf '\n== %s\n' "$*"; }
 
 count() { passed=$((passed + $1)) failed=$((failed + $2)); }
 
-# One check: its name, then the command. The output is shown only when it fails.
+# Runs one check. The arguments are its name and the command, whose output is shown only if it fails.
 check() {
     local name=$1 log
     shift

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs whole programs, release builds, on this machine.
+# Runs the end-to-end tests with release builds on this machine.
 source "$(dirname "$0")/common.sh"
 source "$(dirname "$0")/pytest.sh"
 

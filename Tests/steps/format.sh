@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Checks the form of the sources without a build.
+# Checks the format of the sources without a build.
 source "$(dirname "$0")/common.sh"
 
 check "swift format lint --strict" swift format lint --strict --parallel -r Package.swift Sources Tests Examples

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs official clients and hostile ones against the release server.
+# Runs official and hostile clients against the release server.
 source "$(dirname "$0")/common.sh"
 source "$(dirname "$0")/pytest.sh"
 

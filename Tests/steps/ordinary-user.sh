@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs the tests of whole programs that depend on a user's rights once more, as nobody: root may read and write
-# everything. Needs root, to become another user.
+# Repeats the end-to-end tests that depend on permissions as the user nobody, as root may read and write
+# everything. Needs root, to change to that user.
 source "$(dirname "$0")/common.sh"
 source "$(dirname "$0")/pytest.sh"
 
@@ -9,7 +9,7 @@ if ((EUID != 0)); then
     count 1 0
     finish
 fi
-# That user may not reach the checkout by its path, so it is mounted where anybody can.
+# That user may lack access to the path of the checkout, so it is mounted at a path that all users can access.
 place=$(mktemp -d) && chmod 755 "$place"
 within=(env FERRY_BIN="$place/${FERRY_BIN#"$PWD/"}" HOME=/nonexistent PYTHONDONTWRITEBYTECODE=1 unshare -m bash -c '
     mount --bind "$PWD" "$0" && cd "$0" && exec setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all "$@"'

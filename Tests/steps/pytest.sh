@@ -1,4 +1,4 @@
-# Sourced by the steps that run Python tests: makes .venv as Tests/requirements.txt says, and counts.
+# Sourced by the steps that run Python tests: creates .venv from Tests/requirements.txt, and counts the tests.
 FERRY_BIN=$(release_directory)
 export FERRY_BIN
 
@@ -9,7 +9,7 @@ prepare_venv() {
         cp Tests/requirements.txt .venv/requirements.txt
 }
 
-# Runs the tests, behind the words of the array `within`.
+# Runs the tests with the array `within` as the prefix of the command.
 within=()
 run_pytest() {
     local log summary

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the programs as users run them.
+# Builds the programs for release.
 source "$(dirname "$0")/common.sh"
 
 if swift build -c release --static-swift-stdlib; then count 1 0; else count 0 1; fi

@@ -6,8 +6,8 @@
 source "$(dirname "$0")/common.sh"
 program=$(release_directory)/simulate
 
-# Plays plans of 60 actions, unless the options have another --actions (the first one counts), shared by one process a
-# processor. The last line of each process has its counts.
+# Runs plans of 60 actions, unless the options contain another --actions (the first one counts), divided among one
+# process per processor. The last line of each process contains its counts.
 simulate() {
     local pids=() logs number start=$SECONDS
     logs=$(mktemp -d)
@@ -54,7 +54,7 @@ simulate --actions 150 --often passNamesUnseen --seeds 1-20
 for action in count putBack bringBack leave restoreServer; do
     simulate --often "$action" --seeds 1-110,235,555,901,2100
 done
-# Plans that broke a law once, those with the same options together.
+# Runs the plans that once violated a law, grouped by their options.
 regressions=Tests/Simulation/Seeds/regressions.txt
 while IFS= read -r options; do
     seeds=$(awk -F'\t' -v options="$options" '!/^#/ && $2 == options { print $1 }' "$regressions" | paste -sd,)

@@ -3,8 +3,8 @@
 source "$(dirname "$0")/common.sh"
 
 log=$(mktemp)
-# One after the other: tests with real deadlines and real processors must not starve one another. A seed of the
-# simulation means the same run only where sets have the same order each time. `timeout` ends the whole process group.
+# The tests run one after the other, as those with real deadlines must not starve one another. A seed of the simulation
+# stands for the same run only if sets have the same order each time. `timeout` ends the whole process group.
 SWIFT_DETERMINISTIC_HASHING=1 timeout -k 10 20m stdbuf -oL swift test --skip-build --no-parallel >"$log" 2>&1
 status=$?
 if ((status == 124 || status == 137)); then
