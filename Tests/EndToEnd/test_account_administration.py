@@ -39,7 +39,7 @@ def strict(root):
     server.stop()
 
 
-def test_an_account_is_made_with_an_invitation_and_not_without(strict, root, laptop):
+def test_an_account_needs_an_invitation(strict, root, laptop):
     laptop.start()
     for words in (["--email", "me@example.org", "--create", "--password-stdin"], []):
         refused = laptop.ferry("login", strict.url, *words, input=PASSWORD, check=False)
@@ -60,7 +60,7 @@ def test_an_account_is_made_with_an_invitation_and_not_without(strict, root, lap
     desk.stop()
 
 
-def test_a_code_sets_the_password_of_an_account_that_the_administrator_made(strict, laptop):
+def test_a_code_sets_the_password_of_an_account_that_the_administrator_created(strict, laptop):
     laptop.start()
     email, _, code = administer(strict, "user", "add", "me@example.org")
     assert email == "me@example.org"
@@ -128,7 +128,7 @@ def test_a_new_password_is_asked_for_twice(server, laptop):
     assert "me@example.org" in laptop.ferry("whoami")
 
 
-def test_the_tasks_of_another_account_are_not_uploaded_unasked(server, laptop):
+def test_the_tasks_of_another_account_are_not_uploaded_without_consent(server, laptop):
     laptop.start()
     laptop.login(server, create=True)
     laptop.write("First.md", "")
@@ -163,7 +163,7 @@ def test_the_tasks_of_another_account_are_not_uploaded_unasked(server, laptop):
                         check=False).returncode == 6
 
 
-def test_an_account_is_deleted_with_all_that_it_has_beside_a_running_server(server, root, machines):
+def test_an_account_is_deleted_with_all_its_data_while_the_server_runs(server, root, machines):
     laptop, desk = machines
     laptop.write("Mine.md", "")
     (laptop.tasks / "Mine.files").mkdir()
@@ -197,7 +197,7 @@ def test_an_account_is_deleted_with_all_that_it_has_beside_a_running_server(serv
     assert "is undamaged" in administer(server, "check", check=False).stdout
 
 
-def test_over_quota_everything_stays_on_the_machine_and_status_says_what_to_do(root, laptop):
+def test_changes_over_the_quota_stay_on_the_machine_and_status_names_the_remedy(root, laptop):
     server = Server(root, "--quota-documents", "14", "--quota-objects", "1M")
     server.start()
     laptop.start()

@@ -6,7 +6,7 @@ import time
 from harness import PASSWORD, Machine, agree, until
 
 
-def test_without_an_account_everything_says_how_to_sign_in(laptop):
+def test_without_an_account_every_command_says_how_to_sign_in(laptop):
     laptop.start()
     for command in (["sync"], ["whoami"], ["share", "Inbox", "anna@example.org"]):
         result = laptop.ferry(*command, check=False)
@@ -83,7 +83,7 @@ def test_a_wrong_url_an_unreachable_server_and_a_page_of_html(root, laptop):
     assert laptop.status()["state"] == "needs-sign-in"
 
 
-def test_an_anonymous_account_becomes_a_lasting_one_with_everything_in_it(root, server, laptop):
+def test_an_anonymous_account_becomes_a_permanent_one_with_all_its_data(root, server, laptop):
     laptop.start()
     laptop.ferry("login", server.url)
     laptop.write("Mine.md", "")
@@ -118,7 +118,7 @@ def test_another_account_gets_its_own_replica_and_nothing_is_deleted(server, lap
     assert set(laptop.list()) == {"First"} and not laptop.json("trash")["trash"]
 
 
-def test_a_server_at_a_new_address_goes_on_where_it_was(server, machines):
+def test_a_server_at_a_new_address_continues_syncing(server, machines):
     laptop, desk = machines
     for name in ("Edited", "Deleted here", "Deleted there", "Renamed"):
         laptop.write(f"{name}.md", "first\n")
@@ -142,7 +142,7 @@ def test_a_server_at_a_new_address_goes_on_where_it_was(server, machines):
     assert {task["title"] for task in laptop.json("trash")["trash"]} == {"Deleted here", "Deleted there"}
 
 
-def test_a_damaged_session_is_told_and_signing_in_again_helps(server, laptop):
+def test_a_damaged_session_is_reported_and_a_new_sign_in_repairs_it(server, laptop):
     laptop.start()
     laptop.login(server, create=True)
     laptop.stop()

@@ -54,7 +54,7 @@ def test_attach_drop_detach_and_get(root, machines):
           lambda: [sorted(machine.files()) for machine in machines])
 
 
-def test_large_attachments_come_when_they_are_asked_for(root, machines):
+def test_large_attachments_are_downloaded_on_request(root, machines):
     laptop, desk = machines
     desk.stop()
     desk.daemon.arguments += ["--download", "1M"]
@@ -77,7 +77,7 @@ def test_large_attachments_come_when_they_are_asked_for(root, machines):
     assert (desk.tasks / "Film.files/film.bin").read_bytes() == small.read_bytes() * 20
 
 
-def test_what_is_still_being_downloaded_waits_for_its_name(machines):
+def test_an_unfinished_download_is_attached_once_it_is_renamed(machines):
     laptop, desk = machines
     laptop.ferry("add", "Film")
     files = laptop.tasks / "Film.files"
@@ -109,7 +109,7 @@ def test_a_changed_attachment_replaces_the_old_one(machines):
     assert list(attached(desk, "Draft")) == ["draft.bin"]
 
 
-def test_times_and_programs_arrive_as_such(root, machines):
+def test_modification_times_and_executable_bits_are_synced(root, machines):
     laptop, desk = machines
     script = root / "deploy.sh"
     script.write_text("#!/bin/sh\necho one\n")
@@ -257,7 +257,7 @@ def test_cancelling_a_new_version_leaves_it_on_its_machine(root, machines):
     assert (desk.tasks / "Draft.files/draft.bin").read_bytes() == b"short" and not laptop.status()["problems"]
 
 
-def test_an_upload_goes_on_where_a_killed_daemon_left_it(root, machines):
+def test_an_upload_resumes_after_its_daemon_was_killed(root, machines):
     laptop, desk = machines
     laptop.stop()
     laptop.daemon.arguments += ["--upload-limit", "4M"]
@@ -301,7 +301,7 @@ def test_an_upload_outlives_its_keys_and_the_sign_in(root, server, machines):
     agree(laptop, desk)
 
 
-def test_what_a_command_attached_is_complete_whatever_its_name_says(root, server, machines):
+def test_a_file_attached_by_command_is_complete_regardless_of_its_name(root, server, machines):
     laptop, desk = machines
     laptop.ferry("add", "Film")
     agree(laptop, desk)
@@ -337,7 +337,7 @@ def attaching(machine, name, **options):
                             env={**os.environ, **machine.environment}, **{"stderr": subprocess.DEVNULL, **options})
 
 
-def test_standard_input_that_is_cut_short_leaves_no_copy(machines):
+def test_truncated_standard_input_leaves_no_copy(machines):
     laptop, _ = machines
     laptop.ferry("add", "Backup")
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL):
@@ -359,7 +359,7 @@ def test_standard_input_that_is_cut_short_leaves_no_copy(machines):
     until(lambda: attached(laptop, "Backup") == {"dump": "here"}, lambda: attached(laptop, "Backup"))
 
 
-def test_what_a_killed_command_left_is_removed_by_the_next(machines):
+def test_files_of_a_killed_command_are_removed_by_the_next(machines):
     laptop, _ = machines
     laptop.ferry("add", "Backup")
     # The daemon sends no responses, so both commands wait for it.
@@ -388,7 +388,7 @@ def test_what_a_killed_command_left_is_removed_by_the_next(machines):
     assert attached(laptop, "Backup").keys() >= {"waiting", "third"}
 
 
-def test_what_a_directory_has_under_names_that_are_no_text_is_told(root, machines):
+def test_files_with_names_that_are_not_text_are_reported(root, machines):
     laptop, _ = machines
     laptop.ferry("add", "Archive")
     (root / "old").mkdir()

@@ -51,7 +51,7 @@ def test_front_matter_that_cannot_be_parsed_is_left_alone_and_its_last_version_s
     assert not problems(laptop, "Note.md") and laptop.list()["Note"]["tags"] == ["elsewhere"]
 
 
-def test_what_is_no_task_file_is_told_and_left_alone(root, machines):
+def test_files_that_are_not_task_files_are_reported_and_left_alone(root, machines):
     laptop, desk = machines
     laptop.write("Plain.md", "")
     agree(laptop, desk)

@@ -9,7 +9,7 @@ import threading
 from harness import BIN, PASSWORD, Machine, agree, until
 
 
-def test_doctor_is_content_with_a_machine_in_order_and_names_what_is_not(server, machines):
+def test_doctor_passes_a_healthy_machine_and_reports_faults(server, machines):
     laptop, _ = machines
     laptop.write("Good.md", "")
     laptop.sync()
@@ -40,7 +40,7 @@ def test_doctor_names_another_program_that_syncs_the_directory(root, machines):
     assert f"Syncthing also syncs {root}" in report.stdout and "'Plan.sync-conflict" in report.stdout
 
 
-def test_doctor_tells_of_what_was_put_aside(machines):
+def test_doctor_reports_quarantined_files(machines):
     laptop, _ = machines
     laptop.stop()
     # A crash right after a write has replaced a file leaves this state.
@@ -67,7 +67,7 @@ def test_doctor_without_an_account_and_without_a_daemon(root):
     laptop.stop()
 
 
-def test_devices_have_the_names_that_their_daemons_were_given(machines):
+def test_devices_have_the_names_from_their_daemons_configuration(machines):
     laptop, desk = machines
     agree(laptop, desk)
     for machine, other in ((laptop, desk), (desk, laptop)):
@@ -79,7 +79,7 @@ def test_devices_have_the_names_that_their_daemons_were_given(machines):
     assert "this machine" in laptop.ferry("devices")
 
 
-def test_config_says_where_each_value_comes_from_and_checks_a_file(root):
+def test_config_shows_the_source_of_each_value_and_checks_a_file(root):
     laptop = Machine(root, "laptop")
     configuration = root / "ferryd.yaml"
     configuration.write_text("upload-limit: 2M\n")
@@ -99,7 +99,7 @@ def test_config_says_where_each_value_comes_from_and_checks_a_file(root):
     laptop.stop()
 
 
-def test_the_log_shows_what_was_and_follows_what_comes(machines):
+def test_the_log_shows_past_lines_and_follows_new_ones(machines):
     laptop, desk = machines
     assert "ready" in laptop.ferry("log")
     following = subprocess.Popen([str(BIN / "ferry"), "log", "--follow"], env={**os.environ, **laptop.environment}, text=True,
@@ -120,7 +120,7 @@ def test_the_log_shows_what_was_and_follows_what_comes(machines):
     reader.join(10)
 
 
-def test_a_support_bundle_has_no_secret_and_nothing_that_was_written(root, machines):
+def test_a_support_bundle_contains_no_secrets_and_no_user_text(root, machines):
     laptop, desk = machines
     laptop.write("Secret Plan.md", "the words of the plan\n")
     laptop.write("Hidden List/Other Secret.md", "")
@@ -143,7 +143,7 @@ def test_a_support_bundle_has_no_secret_and_nothing_that_was_written(root, machi
     assert again.returncode == 1 and str(bundle) in again.stderr
 
 
-def test_errors_have_causes_when_asked_and_are_objects_for_scripts(root):
+def test_errors_have_causes_on_request_and_are_json_objects_for_scripts(root):
     laptop = Machine(root, "laptop")
     assert laptop.ferry("list", "--json", check=False).returncode == 4
     laptop.start()

@@ -10,7 +10,7 @@ def shown(machine, task="T"):
     return machine.json("show", task)
 
 
-def test_set_understands_known_fields_and_keeps_texts(machines):
+def test_set_parses_known_fields_and_keeps_other_text(machines):
     laptop, _ = machines
     laptop.ferry("add", "T")
     identity = shown(laptop)["task"]["id"]
@@ -58,7 +58,7 @@ def test_add_loses_no_word(machines):
     assert len(laptop.list()) == 2
 
 
-def test_of_several_tasks_each_is_told_and_some_failures_are_status_8(machines):
+def test_each_of_several_tasks_is_reported_and_partial_failure_is_status_8(machines):
     laptop, _ = machines
     for title in ("p1", "p2", "p3"):
         laptop.ferry("add", title)
@@ -103,7 +103,7 @@ def test_a_path_is_taken_from_the_working_directory_and_never_from_another(root,
     assert title(link / "Home", "plan.md") == "Home/plan.md" and title(root, "link/plan.md") == "plan.md"
 
 
-def test_colors_are_given_where_they_are_asked_for(machines):
+def test_colors_are_used_on_request(machines):
     laptop, _ = machines
     laptop.ferry("add", "p1", "priority:high")
     assert "\x1b[" in laptop.ferry("list", "--color", "always") and "\x1b[" not in laptop.ferry("list")

@@ -24,7 +24,7 @@ def editor(root):
     return f"{path} --wait"
 
 
-def test_edit_opens_the_file_and_tells_when_it_cannot_be_read_afterwards(machines, editor):
+def test_edit_opens_the_file_and_reports_if_it_is_unreadable_afterwards(machines, editor):
     laptop, desk = machines
     laptop.ferry("add", "Buy milk", "+errands")
     laptop.environment |= {"VISUAL": editor, "EDITOR": "/bin/false", "ADDED": "Oat.\n"}
@@ -60,7 +60,7 @@ def test_cat_prints_a_file_or_an_attachment_and_open_its_path(root, machines):
     assert desk.ferry("cat", "Report", "nothing", check=False).returncode == 3
 
 
-def test_open_hands_the_file_to_the_desktop_where_there_is_one(root, machines):
+def test_open_passes_the_file_to_the_desktop_if_there_is_one(root, machines):
     laptop, _ = machines
     laptop.write("Report.md", "")
     laptop.sync()

@@ -92,7 +92,7 @@ def test_bash_offers_every_name_quoted_and_evaluates_none(desk):
     assert complete('"$(') == [[]]
 
 
-def test_bash_completes_by_position_and_tells_titles_only_where_it_lists(desk):
+def test_bash_completes_by_position_and_shows_titles_only_in_lists(desk):
     script = r"""
     source <(ferry completion bash)
     COMP_TYPE=$1; shift

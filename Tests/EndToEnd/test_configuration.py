@@ -20,12 +20,12 @@ def test_bad_configuration_ends_with_78_and_names_the_key(root, text, told):
     assert len(result.stderr.splitlines()) <= 2
 
 
-def test_a_flag_that_is_not_there_ends_with_78_and_names_the_nearest(root):
+def test_an_unknown_flag_ends_with_78_and_suggests_the_nearest(root):
     result = run_daemon("--sokcet", root / "s", HOME=str(root))
     assert result.returncode == 78 and "--socket" in result.stderr
 
 
-def test_a_variable_that_cannot_be_is_named(root):
+def test_an_invalid_environment_variable_is_named(root):
     result = run_daemon("run", HOME=str(root), FERRY_UPLOAD_LIMIT="fast")
     assert result.returncode == 78 and "FERRY_UPLOAD_LIMIT" in result.stderr
 
@@ -40,14 +40,14 @@ def test_in_the_journal_a_bad_configuration_is_one_line_with_its_level(root):
     assert result.stderr.startswith("<3>ferryd: ") and result.stderr.count("\n") == 1
 
 
-def test_manual_pages_come_from_the_declarations():
+def test_manual_pages_are_generated_from_the_declarations():
     assert "log\\-level" in run_daemon("manual").stdout
     page = run_daemon("manual", "ferryd.yaml").stdout
     assert ".TH" in page and "FERRY_TASKS" in page
     assert run_daemon("--version").stdout.startswith("ferryd ")
 
 
-def test_sighup_reads_the_configuration_again(root, laptop):
+def test_sighup_reloads_the_configuration(root, laptop):
     configuration = root / "ferryd.yaml"
     configuration.write_text("log-level: error\n")
     laptop.daemon.arguments += ["--config", configuration]

@@ -28,7 +28,7 @@ def flip(path, text):
         place = content.find(text, place + 1)
 
 
-def test_a_flipped_bit_in_the_state_of_a_machine_never_travels(server, machines):
+def test_a_flipped_bit_in_the_state_of_a_machine_is_never_synced(server, machines):
     laptop, desk = machines
     for number in range(4):
         laptop.write(f"Note {number}.md", TEXT.replace("words", f"words {number}"))
@@ -102,7 +102,7 @@ def test_a_damaged_document_of_the_server_reaches_no_machine_and_stops_nothing_e
         phone.stop()
 
 
-def test_check_backup_and_export_name_a_damaged_document_and_go_on(root, server, damaged_document):
+def test_check_backup_and_export_name_a_damaged_document_and_continue(root, server, damaged_document):
     check = run("check", "--data", server.data)
     assert check.returncode != 0 and "tasks/" in check.stdout and "is damaged" in check.stdout, check
     (line,) = check.stdout.splitlines()
@@ -142,7 +142,7 @@ def lose_chunk(data):
     (lambda data: (data / "documents/main.db").unlink(), "documents/main.db is missing"),
     (damage_key, "key"), (lose_log, "accounts"), (lose_chunk, "chunk"),
 ], ids=["index", "keys", "documents", "a damaged key", "accounts", "a chunk"])
-def test_check_says_sound_only_of_what_is_whole(server, machines, damage, words):
+def test_check_reports_sound_only_for_complete_data(server, machines, damage, words):
     laptop, desk = machines
     laptop.write("Plan.md", "")
     (laptop.tasks / "Plan.files").mkdir()
@@ -157,7 +157,7 @@ def test_check_says_sound_only_of_what_is_whole(server, machines, damage, words)
     assert check.returncode != 0 and words in check.stdout and "sound" not in check.stdout, check
 
 
-def test_an_attachment_that_the_store_lost_for_a_while_comes_without_a_hand(root, server, machines):
+def test_an_attachment_that_the_store_lost_for_a_while_is_downloaded_automatically(root, server, machines):
     laptop, desk = machines
     laptop.write("Plan.md", "")
     drawing = os.urandom(300_000)
@@ -183,7 +183,7 @@ def test_an_attachment_that_the_store_lost_for_a_while_comes_without_a_hand(root
         phone.stop()
 
 
-def test_a_jump_of_the_servers_clock_leaves_no_trace_and_a_start_in_another_century_asks(root, server, machines):
+def test_a_jump_of_the_servers_clock_has_no_effect_and_another_century_needs_confirmation(root, server, machines):
     laptop, desk = machines
     for program in (laptop, desk, server):
         program.stop()

@@ -99,7 +99,7 @@ def test_a_task_that_is_saved_by_replacing_keeps_its_attachments(root, machines)
     assert "new line" in desk.read("Note.md")
 
 
-def test_saving_on_every_keystroke_reaches_the_other_machine_while_it_goes_on(machines):
+def test_saves_on_every_keystroke_are_synced_while_they_continue(machines):
     laptop, desk = machines
     laptop.write("Note.md", "")
     agree(laptop, desk)

@@ -78,7 +78,7 @@ def test_lines_come_back_byte_for_byte_but_for_attachments(root, machines):
     other.stop()
 
 
-def test_todo_txt_loses_nothing_and_again_is_nothing(root, machines):
+def test_todo_txt_loses_nothing_and_a_second_import_changes_nothing(root, machines):
     laptop, _ = machines
     (root / "todo.txt").write_bytes(TODO)
     trial = laptop.ferry("import", root / "todo.txt", "--dry-run", check=False)
@@ -98,7 +98,7 @@ def test_todo_txt_loses_nothing_and_again_is_nothing(root, machines):
     assert not again["imported"] and len(again["alreadyThere"]) == 7, again
 
 
-def test_what_cannot_be_imported_is_named(root, machines):
+def test_records_that_cannot_be_imported_are_named(root, machines):
     laptop, _ = machines
     vault = root / "vault"
     fill(vault, {"Good.md": b"", "Wide.md": "hello\n".encode("utf-16"), "Latin.md": b"caf\xe9\n", "Broken.md": b"---\na: [\n---\n",
@@ -141,7 +141,7 @@ def run(machine, command):
                           capture_output=True, text=True, timeout=60)
 
 
-def test_what_is_printed_is_whole_or_an_error(root, machines):
+def test_output_is_complete_or_an_error(root, machines):
     laptop, _ = machines
     laptop.write("Plain.md", "x" * 200_000)
     laptop.sync()

@@ -14,7 +14,7 @@ MINUTES = float(os.environ.get("FERRY_MINUTES", "1"))
 SEED = os.environ.get("FERRY_SEED", "20261121")
 
 
-def test_a_day_of_bad_luck_loses_nothing():
+def test_random_faults_lose_nothing():
     if why := faults.can_run():
         pytest.skip(why)
     result = subprocess.run([sys.executable, Path(__file__).parent / "faults.py", "--minutes", str(MINUTES), "--seed", SEED],

@@ -24,7 +24,7 @@ def merged(machines):
     return laptop, desk
 
 
-def test_a_conflict_is_told_in_the_users_words(merged):
+def test_a_conflict_is_reported_in_the_users_terms(merged):
     laptop, desk = merged
     result = laptop.ferry("conflicts", check=False)
     assert result.returncode == 6
@@ -41,7 +41,7 @@ def test_a_conflict_is_told_in_the_users_words(merged):
     until(lambda: laptop.status()["conflicts"] == 0, laptop.status)
 
 
-def test_a_displaced_value_comes_back_by_the_tasks_name_and_stays_in_the_history(merged):
+def test_a_replaced_value_is_restored_by_the_tasks_name_and_stays_in_the_history(merged):
     laptop, desk = merged
     assert "priority high is back" in laptop.ferry("conflicts", "theirs", "Ship")
     until(lambda: "priority: high" in desk.read("Work/Ship.md"), lambda: desk.read("Work/Ship.md"))
@@ -70,7 +70,7 @@ def test_explain_names_device_time_and_rule_of_each_field(merged):
     assert "their lines were merged" in laptop.ferry("explain", "Ship")
 
 
-def test_an_edit_that_kept_a_deleted_task_is_told_as_that(machines):
+def test_an_edit_that_kept_a_deleted_task_is_reported_as_such(machines):
     laptop, desk = machines
     laptop.write("Note.md", "one\n")
     agree(laptop, desk)
@@ -91,7 +91,7 @@ def test_an_edit_that_kept_a_deleted_task_is_told_as_that(machines):
     until(lambda: laptop.status()["conflicts"] == 0, laptop.status)
 
 
-def test_undo_takes_back_commands_and_what_came_from_elsewhere(machines):
+def test_undo_reverts_commands_and_remote_changes(machines):
     laptop, desk = machines
     laptop.ferry("add", "Buy milk", "priority:low")
     laptop.ferry("set", "milk", "priority:high", "+errands")
@@ -117,7 +117,7 @@ def test_undo_takes_back_commands_and_what_came_from_elsewhere(machines):
     assert nothing.returncode == 3 and "left to undo" in nothing.stderr
 
 
-def test_explain_spells_a_date_as_the_file_does(machines):
+def test_explain_formats_a_date_like_the_file(machines):
     laptop, desk = machines
     laptop.write("Call.md", "---\ndue: 2026-12-01T17:00\ncolor: red\n---\n")
     agree(laptop, desk)

@@ -377,7 +377,7 @@ def restarted(setting, names):
     everything_holds(setting, names)
 
 
-def test_no_document_of_another_stops_exhausts_or_fools_the_daemon():
+def test_no_foreign_document_stops_exhausts_or_misleads_the_daemon():
     with started() as setting:
         laptop, desk = setting.laptop, setting.desk
         names = {path.name for path in laptop.home.iterdir()}
@@ -400,7 +400,7 @@ def test_no_document_of_another_stops_exhausts_or_fools_the_daemon():
         until(lambda: desk.read("From the laptop.md") == "again\n", desk.daemon.tail)
 
 
-def test_no_object_of_another_stops_exhausts_or_fools_the_daemon():
+def test_no_foreign_object_stops_exhausts_or_misleads_the_daemon():
     with started() as setting:
         laptop, desk = setting.laptop, setting.desk
         names = {path.name for path in laptop.home.iterdir()}

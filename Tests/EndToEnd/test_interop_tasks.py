@@ -37,7 +37,7 @@ def of(client, user):
     return client.collection("tasks").where(filter=firestore.FieldFilter("userId", "==", user))
 
 
-def test_what_the_client_adds_sets_and_deletes_is_in_the_files(setting):
+def test_changes_by_the_client_reach_the_files(setting):
     laptop, client, user = setting
     _, reference = client.collection("tasks").add(task(user, "From Google", priority=0, tags=["a"], notes="Line\n"))
     until(lambda: laptop.read("From Google.md"), laptop.daemon.tail)
@@ -55,7 +55,7 @@ def test_what_the_client_adds_sets_and_deletes_is_in_the_files(setting):
     until(lambda: laptop.read("Renamed there.md") is None, lambda: laptop.files())
 
 
-def test_an_attachment_comes_whatever_is_said_of_its_time_and_mode(setting):
+def test_an_attachment_is_downloaded_despite_an_invalid_time_or_mode(setting):
     laptop, client, user = setting
     laptop.ferry("add", "Origin")
     (laptop.tasks / "Origin.files").mkdir()
@@ -80,7 +80,7 @@ def test_an_attachment_comes_whatever_is_said_of_its_time_and_mode(setting):
     assert len(list(laptop.tasks.parent.rglob("*wrong.sh"))) == 1
 
 
-def test_the_client_gets_and_queries_what_files_and_commands_made(setting):
+def test_the_client_reads_tasks_that_files_and_commands_created(setting):
     laptop, client, user = setting
     laptop.write("By file.md", "---\npriority: high\ndue: 2026-12-24\ntags: [x, y]\ncolor: red\n---\nBody\n")
     laptop.write("Work/In a list.md", "")
@@ -103,7 +103,7 @@ def test_the_client_gets_and_queries_what_files_and_commands_made(setting):
     assert of(client, user).count().get()[0][0].value == 3
 
 
-def test_explain_knows_which_changes_were_another_programs(setting):
+def test_explain_attributes_changes_to_other_programs(setting):
     laptop, client, user = setting
     _, reference = client.collection("tasks").add(task(user, "From Google", priority=0))
     reference.update({"notes": "Line\n"})
@@ -120,7 +120,7 @@ def test_explain_knows_which_changes_were_another_programs(setting):
     assert "does not report which fields" in laptop.json("explain", "Google")["remarks"][0]
 
 
-def test_a_listener_hears_what_happens_to_the_files(setting):
+def test_a_listener_receives_changes_of_the_files(setting):
     laptop, client, user = setting
     heard, lock = [], threading.Lock()
 
@@ -144,7 +144,7 @@ def test_a_listener_hears_what_happens_to_the_files(setting):
         watch.unsubscribe()
 
 
-def test_transactions_and_files_lose_nothing_to_each_other(setting):
+def test_concurrent_transactions_and_file_edits_lose_nothing(setting):
     laptop, client, user = setting
     identifier = laptop.json("add", "Counter")["task"]["id"]
     laptop.sync()
@@ -190,7 +190,7 @@ def test_documents_that_lack_fields_or_have_strange_ones_are_tasks_too(setting):
     assert odd["isFavorite"] is True, "a field that Ferry does not know is kept"
 
 
-def test_another_users_tasks_stay_away(setting):
+def test_another_users_tasks_are_not_synced(setting):
     laptop, client, user = setting
     client.document("tasks/theirs").set(task("somebody else", "Theirs"))
     client.document("tasks/mine").set(task(user, "Mine"))

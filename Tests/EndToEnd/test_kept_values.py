@@ -56,7 +56,7 @@ def test_a_replaced_attachment_is_kept_on_every_machine(machines):
     until(lambda: desk.read("Trip.files/a.txt") == "seat 13, window\n", desk.daemon.tail)
 
 
-def test_attachments_of_one_name_are_called_alike_on_both_machines(server, machines):
+def test_attachments_of_one_name_get_the_same_names_on_both_machines(server, machines):
     laptop, desk = machines
     laptop.write("Trip.md", "go\n")
     agree(laptop, desk)
@@ -98,7 +98,7 @@ def test_a_buffer_that_is_saved_over_a_newer_version_leaves_that_in_the_history(
     assert laptop.read("Day.md") == "- [ ] one\ncall the bank\n"
 
 
-def test_a_save_over_a_name_that_changed_owner_leaves_the_other_text_in_the_history(machines):
+def test_a_save_over_a_name_that_changed_task_leaves_the_other_text_in_the_history(machines):
     laptop, desk = machines
     laptop.write("x.md", "x\n")
     agree(laptop, desk)
@@ -116,7 +116,7 @@ def test_a_save_over_a_name_that_changed_owner_leaves_the_other_text_in_the_hist
             assert any("call the bank" in entry["displaced"] for entry in history), history
 
 
-def test_files_that_a_task_has_no_room_for_are_told_and_attached_when_it_has(machines):
+def test_files_over_the_limit_of_a_task_are_reported_and_attached_later(machines):
     laptop, desk = machines
     # The document has the front matter twice: as values, and as the text in the file.
     laptop.write("Book.md", f"---\nlong: {'y' * 40_000}\n---\n" + "x" * 950_000 + "\n")

@@ -59,7 +59,7 @@ def test_a_task_whose_document_is_full_takes_no_more_attachments(root, machines)
     assert not laptop.status()["problems"]
 
 
-def test_attachments_of_a_pinned_task_come_to_a_machine_that_takes_none(root, server):
+def test_attachments_of_a_pinned_task_are_downloaded_by_a_machine_that_downloads_no_others(root, server):
     laptop, desk = Machine(root, "laptop"), Machine(root, "desk", "--download", "none")
     for index, machine in enumerate((laptop, desk)):
         machine.start()

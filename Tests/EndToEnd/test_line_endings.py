@@ -12,7 +12,7 @@ FILES = {
 }
 
 
-def test_bytes_travel_as_they_are_and_a_command_changes_only_its_own(machines):
+def test_bytes_are_synced_unchanged_and_a_command_changes_only_its_line(machines):
     laptop, desk = machines
     for name, content in FILES.items():
         (laptop.tasks / name).write_bytes(content)
@@ -29,7 +29,7 @@ def test_bytes_travel_as_they_are_and_a_command_changes_only_its_own(machines):
     assert files["Mixed.md"] == b"one\nTWO\nthree\nfour\rfive\n"  # The file itself shows how its lines end.
 
 
-def test_edits_of_both_machines_are_merged_by_lines_whatever_ends_them(machines):
+def test_edits_of_both_machines_are_merged_by_lines_with_any_line_ending(machines):
     laptop, desk = machines
     (laptop.tasks / "Plan.md").write_bytes(b"a\r\nb\r\nc\r\nd\r\n")
     agree(laptop, desk)

@@ -19,14 +19,14 @@ def test_a_second_daemon_on_the_same_tasks_directory_is_refused(root, laptop):
     assert "Another ferryd" in other.stderr and str(laptop.tasks) in other.stderr
 
 
-def test_a_socket_that_somebody_answers_on_is_not_taken_over(root, laptop):
+def test_a_socket_of_a_running_program_is_not_taken_over(root, laptop):
     laptop.start()
     other = run_daemon("run", "--tasks", root / "t", "--state", root / "s", "--socket", laptop.socket, HOME=str(root))
     assert other.returncode == 1 and str(laptop.socket) in other.stderr
     assert laptop.ferry("status")
 
 
-def test_everything_private_is_private(root, server, laptop):
+def test_private_files_have_private_modes(root, server, laptop):
     laptop.start()
     laptop.login(server, create=True)
     assert laptop.state.stat().st_mode & 0o777 == 0o700

@@ -16,7 +16,7 @@ def waiting(machine, what):
     return entries
 
 
-def test_files_and_commands_on_both_sides_do_the_same(machines):
+def test_files_and_commands_have_the_same_effect_on_both_sides(machines):
     laptop, desk = machines
     # Created by touch, by an editor and by a command, in lists that did not exist.
     laptop.write("Buy milk.md", "")
@@ -70,7 +70,7 @@ def test_files_and_commands_on_both_sides_do_the_same(machines):
     assert laptop.json("whoami")["account"]["userId"] == desk.json("whoami")["account"]["userId"]
 
 
-def test_what_was_done_offline_on_both_sides_is_merged(server, machines):
+def test_offline_changes_on_both_sides_are_merged(server, machines):
     laptop, desk = machines
     laptop.write("Plan.md", "---\ntags: [a]\n---\none\ntwo\nthree\nfour\nfive\n")
     laptop.write("Kept.md", "")
@@ -97,7 +97,7 @@ def test_what_was_done_offline_on_both_sides_is_merged(server, machines):
     assert [(c["title"], c["reason"]) for c in waiting(laptop, "conflicts")] == [("Kept", "editSurvivesDelete")]
 
 
-def test_a_value_that_lost_is_shown_and_one_command_brings_it_back(machines):
+def test_a_value_that_lost_is_shown_and_one_command_restores_it(machines):
     laptop, desk = machines
     laptop.ferry("add", "Both edit this", "priority:low")
     agree(laptop, desk)
@@ -187,7 +187,7 @@ def test_a_third_machine_that_signs_in_gets_everything(root, server, machines):
     (["add", "x", "due:soonish"], 2, "soonish"), (["set", "Task", "priority:urgent"], 2, "urgent"), (["add"], 2, "WORD"),
     (["attach", "Task", "/nowhere"], 3, "/nowhere"), (["get", "Task", "nothing"], 3, "nothing"),
 ])
-def test_a_command_that_cannot_be_says_what_would(machines, arguments, status, told):
+def test_a_failed_command_names_the_remedy(machines, arguments, status, told):
     laptop, _ = machines
     laptop.ferry("add", "Task")
     result = laptop.ferry(*arguments, check=False)

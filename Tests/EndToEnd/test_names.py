@@ -2,7 +2,7 @@
 from harness import agree, until
 
 
-def test_names_at_the_edges_stay_and_travel(machines):
+def test_names_at_the_limits_are_kept_and_synced(machines):
     laptop, desk = machines
     names = ["foo.md", "foo .md", " foo.md", "foo..md", "f\u00a0.md", "Sub/t.md", "Sub /t.md", "Sub./t.md", "x" * 249 + "y.md",
              "x" * 249 + "z.md", "att.md"] + [f"att.files/{name}" for name in ("x", "x ", "x.", " x", "p" * 251 + ".pdf")]
@@ -22,7 +22,7 @@ def test_names_at_the_edges_stay_and_travel(machines):
     assert sorted(laptop.files()) == sorted(names)
 
 
-def test_a_name_with_hidden_characters_stays_where_it_was_made(machines):
+def test_a_name_with_hidden_characters_stays_unchanged_on_its_machine(machines):
     laptop, desk = machines
     odd = "a\u202eb.md"
     laptop.write(odd, "odd\n")

@@ -51,7 +51,7 @@ def relay(server, machines):
     relay.stop()
 
 
-def test_tasks_travel_through_a_server_of_another_make(server, machines, relay):
+def test_tasks_sync_through_another_grpc_server(server, machines, relay):
     laptop, desk = machines
     laptop.write("Through grpcio.md", "Body\n")
     laptop.write("Large.md", "a line of it\n" * 40_000)

@@ -19,7 +19,7 @@ def until_gone(machine, *names):
           lambda: [name for name in names if (machine.tasks / name).exists()])
 
 
-def test_a_read_only_file_gets_news_and_stays_read_only(machines):
+def test_a_read_only_file_is_updated_and_stays_read_only(machines):
     laptop, desk = machines
     laptop.write("t.md", "one\n")
     laptop.write("t.files/a.txt", "one")
@@ -34,7 +34,7 @@ def test_a_read_only_file_gets_news_and_stays_read_only(machines):
     assert problems(laptop) == set()
 
 
-def test_one_directory_that_cannot_be_read_keeps_nothing_else_waiting(machines, root):
+def test_an_unreadable_directory_does_not_delay_others(machines, root):
     laptop, desk = machines
     laptop.write("Locked/in.md", "in\n")
     for number in range(20):
@@ -70,7 +70,7 @@ def test_one_directory_that_cannot_be_read_keeps_nothing_else_waiting(machines, 
     assert laptop.read("Locked/in.md") == "in\n"
 
 
-def test_a_directory_that_cannot_be_written_is_told_and_written_later(machines):
+def test_an_unwritable_directory_is_reported_and_written_later(machines):
     laptop, desk = machines
     laptop.write("Work/w.md", "w\n")
     agree(laptop, desk)

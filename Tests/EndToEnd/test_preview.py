@@ -10,7 +10,7 @@ def problems(machine):
     return {(problem["code"], problem.get("subject")) for problem in machine.status()["problems"]}
 
 
-def test_what_a_paused_machine_would_do_is_what_it_does(machines):
+def test_a_dry_run_predicts_the_next_sync(machines):
     laptop, desk = machines
     laptop.write("Work/Ship.md", "---\ndue: 2026-12-01\n---\nnow\n")
     for name in ("Milk", "Bread", "Eggs", "Tea"):
@@ -43,7 +43,7 @@ def test_what_a_paused_machine_would_do_is_what_it_does(machines):
     assert desk.read("None.files/lost.txt") is None
 
 
-def test_files_beside_no_task_are_told_of_until_there_is_one(machines):
+def test_files_without_a_task_are_reported_until_it_exists(machines):
     laptop, desk = machines
     laptop.write("Old.files/1.txt", "one")
     laptop.write("Old.files/2.txt", "two")
@@ -63,7 +63,7 @@ def test_files_beside_no_task_are_told_of_until_there_is_one(machines):
     until(lambda: not problems(laptop), lambda: str(problems(laptop)))
 
 
-def test_a_directory_where_a_task_or_an_attachment_should_be_is_told_at_once(machines):
+def test_a_directory_with_the_name_of_a_task_or_attachment_is_reported_at_once(machines):
     laptop, desk = machines
     laptop.write("Plain.md", "")
     laptop.write("Plain.files/a.txt", "a")

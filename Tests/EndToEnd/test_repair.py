@@ -57,7 +57,7 @@ def turn_a_bit(stored):
 
 @pytest.mark.parametrize("size", [100_000, 300_000, 5_000_000], ids=["in a segment", "one chunk", "many chunks"])
 @pytest.mark.parametrize("damage", [lose, cut, turn_a_bit])
-def test_what_the_server_has_lost_is_put_there_again(root, server, machines, damage, size):
+def test_an_object_that_the_server_lost_is_uploaded_again(root, server, machines, damage, size):
     laptop, desk = machines
     laptop.write("Plan.md", "the plan\n")
     drawing = os.urandom(size)
@@ -92,7 +92,7 @@ def test_what_the_server_has_lost_is_put_there_again(root, server, machines, dam
         phone.stop()
 
 
-def test_where_a_repair_does_not_help_there_is_no_second_one(root, server, machines):
+def test_a_failed_repair_is_not_repeated(root, server, machines):
     laptop, desk = machines
     laptop.write("Plan.md", "the plan\n")
     (laptop.tasks / "Plan.files").mkdir()

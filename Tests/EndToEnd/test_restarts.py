@@ -8,7 +8,7 @@ from control import Events
 from harness import until
 
 
-def test_a_restart_keeps_the_session_and_finds_what_happened_meanwhile(server, laptop):
+def test_a_restart_keeps_the_session_and_finds_intermediate_changes(server, laptop):
     laptop.start()
     laptop.login(server, create=True)
     laptop.write("A.md", "one\n")
@@ -22,7 +22,7 @@ def test_a_restart_keeps_the_session_and_finds_what_happened_meanwhile(server, l
     assert laptop.json("show", "A")["notes"] == "two\n"
 
 
-def test_pause_stops_both_directions_and_outlives_a_restart(machines):
+def test_pause_stops_both_directions_and_survives_a_restart(machines):
     laptop, desk = machines
     laptop.ferry("pause")
     assert laptop.status()["state"] == "paused"
@@ -84,7 +84,7 @@ def test_sigterm_is_quick_and_loses_nothing(server, laptop):
     assert len(laptop.list()) == 200
 
 
-def test_a_watcher_does_not_hold_up_the_stop(laptop, server):
+def test_a_watching_command_does_not_delay_the_stop(laptop, server):
     laptop.start()
     laptop.login(server, create=True)
     events = Events(laptop)
@@ -96,7 +96,7 @@ def test_a_watcher_does_not_hold_up_the_stop(laptop, server):
 
 
 @pytest.mark.parametrize("damage", ["garbage", "truncated", "middle"])
-def test_a_damaged_replica_is_set_aside_and_made_anew(server, laptop, damage):
+def test_a_damaged_replica_is_quarantined_and_recreated(server, laptop, damage):
     laptop.start()
     laptop.login(server, create=True)
     for number in range(50):

@@ -29,7 +29,7 @@ def put_files_back(server, place):
 
 
 @pytest.mark.parametrize("save, put_back", [(back_up, restore), (copy_files, put_files_back)], ids=["backup", "snapshot"])
-def test_a_server_put_back_takes_nothing_away(root, server, machines, save, put_back):
+def test_a_restored_server_removes_nothing(root, server, machines, save, put_back):
     laptop, desk = machines
     for name in ("Old", "Edited", "Gone"):
         laptop.write(f"{name}.md", "before\n")

@@ -91,7 +91,7 @@ def test_both_read_and_write_a_shared_list_and_nothing_else(shared):
         assert not machine.status()["problems"], machine.status()
 
 
-def test_what_both_change_apart_is_merged_and_shown_to_both(shared):
+def test_independent_changes_are_merged_and_shown_to_both(shared):
     anna, bob = shared
     bob.ferry("pause")
     anna.write("Groceries/Milk.md", "---\npriority: low\n---\noat\n")
@@ -110,7 +110,7 @@ def test_what_both_change_apart_is_merged_and_shown_to_both(shared):
     until(lambda: anna.status()["conflicts"] == 0, anna.status)
 
 
-def test_attachments_of_a_shared_list_go_both_ways(shared, root):
+def test_attachments_of_a_shared_list_sync_both_ways(shared, root):
     anna, bob = shared
     (anna.tasks / "Groceries/Milk.files").mkdir()
     ours, theirs = os.urandom(300_000), os.urandom(2_000_000)
@@ -194,7 +194,7 @@ def test_only_what_the_shared_list_references_can_be_read(server, shared):
     assert not readable()
 
 
-def test_tasks_that_change_lists_change_hands(shared):
+def test_tasks_that_move_to_another_list_change_owner(shared):
     anna, bob = shared
     (bob.tasks / "Groceries/Milk.md").rename(bob.tasks / "Milk.md")
     until(lambda: anna.read("Groceries/Milk.md") is None, lambda: f"{anna.files()} {anna.daemon.tail()}")
@@ -206,7 +206,7 @@ def test_tasks_that_change_lists_change_hands(shared):
     assert anna.read("Private.md") == "anna alone\n"
 
 
-def test_who_loses_a_list_keeps_the_files_as_their_own(shared):
+def test_a_former_member_keeps_the_files_as_their_own(shared):
     anna, bob = shared
     bob.write("Groceries/Bread.md", "rye\n")
     there(anna, "Groceries/Bread.md", "rye\n")
@@ -230,7 +230,7 @@ def test_who_loses_a_list_keeps_the_files_as_their_own(shared):
         assert not status["problems"] and status["pendingUp"] == 0 and status["heldDeletes"] == 0, status
 
 
-def test_a_list_that_is_taken_away_while_the_machine_is_off(shared):
+def test_a_list_is_unshared_while_the_machine_is_off(shared):
     anna, bob = shared
     same(anna, bob)
     before = groceries(bob)
@@ -244,7 +244,7 @@ def test_a_list_that_is_taken_away_while_the_machine_is_off(shared):
     assert groceries(bob) == before and not bob.json("trash")["trash"]
 
 
-def test_who_it_is_shared_with_may_leave(shared):
+def test_a_member_may_leave(shared):
     anna, bob = shared
     bob.ferry("unshare", "Groceries")
     until(lambda: "sharedWith" not in {e["name"]: e for e in anna.json("lists")["lists"]}["Groceries"], lambda: anna.json("lists"))
@@ -261,7 +261,7 @@ def test_a_second_machine_gets_the_shared_list_too(root, server, shared):
     second.stop()
 
 
-def test_sharing_tells_what_is_wrong(shared):
+def test_sharing_reports_errors(shared):
     anna, bob = shared
     for machine, words, status, told in [
         (anna, ("share", "Groceries", "nobody@example.org"), 3, "nobody@example.org"), (anna, ("share", "Nowhere", "bob@example.org"), 3, "Nowhere"),
@@ -272,7 +272,7 @@ def test_sharing_tells_what_is_wrong(shared):
         assert result.returncode in (status, 2) and told in result.stderr, (words, result)
 
 
-def test_nothing_of_a_list_comes_before_it_is_accepted(households):
+def test_a_list_is_not_synced_before_it_is_accepted(households):
     anna, bob = households
     anna.write("Groceries/Milk.md", "oat\n")
     anna.write("Work/Secret.md", "not for Bob\n")
@@ -314,7 +314,7 @@ def test_nothing_of_a_list_comes_before_it_is_accepted(households):
         assert not machine.status()["problems"], machine.status()
 
 
-def test_the_server_itself_keeps_others_out(server, shared):
+def test_the_server_enforces_access(server, shared):
     """Sends plain requests, as the rules must be enforced by the server, not only by the daemon."""
     anna, bob = shared
     session = json.load(urllib.request.urlopen(urllib.request.Request(

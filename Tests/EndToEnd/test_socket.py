@@ -61,7 +61,7 @@ def test_many_tasks_go_to_the_trash_only_when_confirmed(server, laptop):
     until(lambda: len(laptop.files()) == 2, laptop.files)
 
 
-def test_events_tell_what_happens_and_go_on_where_a_reader_left_off(machines):
+def test_events_report_changes_and_resume_for_a_reader(machines):
     laptop, desk = machines
     events = Events(laptop)
     until(lambda: events.of("status"), "the first event")
@@ -80,7 +80,7 @@ def test_events_tell_what_happens_and_go_on_where_a_reader_left_off(machines):
     until(lambda: [e for e in again.of("task") if e.get("deleted")], lambda: again.seen)
 
 
-def test_attachments_tell_their_progress(root, machines):
+def test_attachments_report_their_progress(root, machines):
     laptop, desk = machines
     laptop.ferry("add", "Report")
     big = root / "big.bin"

@@ -20,7 +20,7 @@ def stuck(root, machines):
     file.unlink(missing_ok=True)
 
 
-def test_a_wait_comes_back_in_its_time_and_the_daemon_ends(root, machines, stuck):
+def test_a_wait_returns_in_time_and_the_daemon_ends(root, machines, stuck):
     laptop, desk = machines
     laptop.ferry("add", "Film")
     laptop.sync()

@@ -25,7 +25,7 @@ class Notifications:
             self.lines += self.socket.recv(65536).decode().splitlines()
 
 
-def test_systemd_hears_ready_a_true_status_the_watchdog_and_the_end(root, server, laptop):
+def test_systemd_receives_ready_status_watchdog_and_stopping(root, server, laptop):
     told = Notifications(root / "notify")
     laptop.daemon.environment |= {"NOTIFY_SOCKET": str(told.path), "WATCHDOG_USEC": "500000"}
     laptop.start()

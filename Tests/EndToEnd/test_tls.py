@@ -35,7 +35,7 @@ def secure(root, authority):
     server.stop()
 
 
-def test_tasks_and_attachments_travel_through_tls(root, secure, authority):
+def test_tasks_and_attachments_sync_through_tls(root, secure, authority):
     assert secure.url.startswith("https://")
     machines = [Machine(root, name, "--tls-ca", authority / "ca.pem") for name in ("laptop", "desktop")]
     try:
@@ -64,7 +64,7 @@ def test_tasks_and_attachments_travel_through_tls(root, secure, authority):
 
 
 @pytest.mark.parametrize("options", [[], ["other.pem"]])
-def test_a_server_that_nobody_vouches_for_is_refused_before_a_password_is_sent(root, secure, authority, options):
+def test_an_untrusted_server_is_refused_before_a_password_is_sent(root, secure, authority, options):
     machine = Machine(root, "laptop", *(["--tls-ca", authority / options[0]] if options else []))
     machine.start()
     try:
@@ -77,7 +77,7 @@ def test_a_server_that_nobody_vouches_for_is_refused_before_a_password_is_sent(r
         machine.stop()
 
 
-def test_a_server_that_changes_its_authority_is_not_talked_to(root, secure, authority):
+def test_a_server_with_a_changed_authority_is_refused(root, secure, authority):
     machine = Machine(root, "laptop", "--tls-ca", authority / "ca.pem")
     machine.start()
     machine.login(secure, create=True)
@@ -127,7 +127,7 @@ def proxy(root, authority):
 
 
 @pytest.mark.skipif(NGINX is None, reason="nginx is not installed")
-def test_a_proxy_may_end_tls_before_the_server(root, proxy, authority):
+def test_a_proxy_may_terminate_tls(root, proxy, authority):
     (public, web, documents), start = proxy[0].values(), proxy[1]
     url = f"https://127.0.0.1:{public}"
     server = Server(root, "--url", url)

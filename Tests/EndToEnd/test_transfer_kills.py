@@ -18,7 +18,7 @@ def state(machine, task):
     return entries[0]["state"] if entries else None
 
 
-def test_a_killed_transfer_goes_on_where_it_was(root):
+def test_a_killed_transfer_resumes(root):
     count, seed = int(os.environ.get("FERRY_KILLS", "3")), int(os.environ.get("FERRY_SEED", "1"))
     draw = random.Random(seed)
     server = Server(root)

@@ -141,7 +141,7 @@ def fill(directory):
     return ballast
 
 
-def test_a_server_whose_disk_is_full_says_so_and_goes_on_when_there_is_room(root):
+def test_a_server_with_a_full_disk_reports_it_and_continues_when_there_is_space(root):
     server = Server(root)
     server.data.mkdir()
     server.start(prefix=own_disk(server.data, "40m"))
@@ -172,7 +172,7 @@ def test_a_server_whose_disk_is_full_says_so_and_goes_on_when_there_is_room(root
         program.stop()
 
 
-def test_a_full_disk_loses_nothing_and_sync_goes_on_when_there_is_room(root, server, machines):
+def test_a_full_disk_loses_nothing_and_sync_continues_when_there_is_space(root, server, machines):
     _, desk = machines
     third = Machine(root, "third")
     third.start(prefix=own_disk(third.tasks, "1m"))

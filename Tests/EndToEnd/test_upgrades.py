@@ -78,7 +78,7 @@ def take_back(path, to_first):
 
 
 @pytest.mark.parametrize("to_first", [False, True], ids=["the last step", "all steps"])
-def test_programs_go_on_with_what_older_ones_have_left(server, machines, root, to_first):
+def test_programs_read_the_files_of_older_versions(server, machines, root, to_first):
     laptop, desk = machines
     letter = bytes(range(256)) * 4
     scan = b"".join(number.to_bytes(4, "big") for number in range(1 << 20))

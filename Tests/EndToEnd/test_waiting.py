@@ -18,7 +18,7 @@ def report(root):
     return path
 
 
-def test_paused_is_told_by_all_commands(machines, report):
+def test_paused_is_reported_by_all_commands(machines, report):
     laptop, _ = machines
     laptop.write("Plan.md", "")
     laptop.sync()
@@ -38,7 +38,7 @@ def test_paused_is_told_by_all_commands(machines, report):
     assert {a["name"] for a in laptop.json("show", "Plan")["attachments"]} == {"report.bin", "again.bin"}
 
 
-def test_offline_is_told_at_once(server, machines, report):
+def test_offline_is_reported_at_once(server, machines, report):
     laptop, _ = machines
     laptop.write("Plan.md", "")
     laptop.sync()
@@ -57,7 +57,7 @@ def test_offline_is_told_at_once(server, machines, report):
     assert {a["state"] for a in laptop.json("show", "Plan")["attachments"]} == {"here"}
 
 
-def test_paused_transfers_are_told(server, machines, root):
+def test_paused_transfers_are_reported(server, machines, root):
     laptop, _ = machines
     laptop.write("Plan.md", "")
     laptop.sync()
@@ -77,7 +77,7 @@ def test_paused_transfers_are_told(server, machines, root):
     assert check(laptop) == 0
 
 
-def test_held_deletes_keep_a_sync_from_being_done(machines):
+def test_a_sync_with_held_deletes_is_not_complete(machines):
     laptop, _ = machines
     for number in range(30):
         laptop.write(f"Task {number}.md", "")

@@ -22,7 +22,7 @@ def accounts(server, action, **body):
     return call(f"{server.url}/v1/accounts:{action}?key=any", {"returnSecureToken": True, **body})
 
 
-def test_an_anonymous_account_becomes_a_lasting_one_with_the_same_id(server, user):
+def test_an_anonymous_account_becomes_a_permanent_one_with_the_same_id(server, user):
     email = address()
     linked = accounts(server, "update", idToken=user.token, email=email, password="correct horse")
     assert linked["localId"] == user.id and linked["email"] == email
@@ -32,7 +32,7 @@ def test_an_anonymous_account_becomes_a_lasting_one_with_the_same_id(server, use
     assert looked_up["localId"] == user.id and looked_up["email"] == email
 
 
-def test_tokens_are_for_this_project_and_can_be_verified_by_anybody(server, user):
+def test_tokens_are_for_this_project_and_can_be_verified_by_any_client(server, user):
     import google.auth.crypt
     from cryptography.hazmat.primitives import hashes
     from cryptography.hazmat.primitives.asymmetric import padding, rsa
@@ -109,7 +109,7 @@ def test_a_user_writes_reads_queries_and_listens_to_its_own(user):
     reference.delete()
 
 
-def test_history_is_heard_across_tasks(user):
+def test_history_is_received_across_tasks(user):
     import queue
 
     db = user.db()
@@ -123,7 +123,7 @@ def test_history_is_heard_across_tasks(user):
     watch.unsubscribe()
 
 
-def test_a_user_does_not_reach_anothers_documents(user, other):
+def test_a_user_has_no_access_to_documents_of_others(user, other):
     theirs = other.db()
     _, secret = theirs.collection("tasks").add(task(other))
     secret.collection("history").add({"userId": other.id})
@@ -175,7 +175,7 @@ def test_a_listener_to_anothers_documents_is_refused(user, other):
 
 
 @pytest.mark.parametrize("token", [None, "garbage", "owner", "a.b.c"])
-def test_without_a_good_token_there_is_no_access(server, token):
+def test_without_a_valid_token_there_is_no_access(server, token):
     db = firestore_client(server.documents, token)
     with pytest.raises(exceptions.Unauthenticated):
         db.document("tasks/a").get()

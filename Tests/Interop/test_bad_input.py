@@ -81,7 +81,7 @@ def answer(emulator, service, method, message):
         return error.code(), error.details()
 
 
-def test_text_that_is_no_utf8_is_named_in_every_field(emulator, service):
+def test_invalid_utf8_is_named_in_every_field(emulator, service):
     every = [way for method in UNARY + STREAMS for way in ways(method)]
     assert len(every) > 150
     for method, way in every:
@@ -170,7 +170,7 @@ def test_a_request_over_the_limit_is_refused_by_its_size(service, name):
             for n in range(20)])
 
 
-def test_a_method_that_is_not_there_is_unimplemented(service):
+def test_an_unknown_method_is_unimplemented(service):
     with refused("UNIMPLEMENTED"):
         service.call("Nothing", b"")
 
@@ -200,7 +200,7 @@ def commit(service, path, **fields):
     return time.monotonic() - began
 
 
-def test_a_flood_of_targets_that_nobody_reads_is_bounded(alone):
+def test_a_flood_of_unread_targets_is_bounded(alone):
     service = Service(alone)
     for n in range(20):
         commit(service, f"a/{n}", f=types.Value(bytes_value=b"x" * 100_000))
@@ -220,7 +220,7 @@ def test_a_flood_of_targets_that_nobody_reads_is_bounded(alone):
     quick.close()
 
 
-def test_more_targets_than_a_stream_takes_are_refused_and_the_rest_goes_on(alone):
+def test_too_many_targets_are_refused_and_the_others_continue(alone):
     stream = Stream(alone, "Listen")
     for n in range(1, 1002):
         stream.send(database=DATABASE, add_target={"documents": {"documents": [f"{ROOT}/a/b"]}, "target_id": n})
@@ -236,7 +236,7 @@ def test_more_targets_than_a_stream_takes_are_refused_and_the_rest_goes_on(alone
     stream.close()
 
 
-def test_a_consumer_that_does_not_read_holds_nobody_up_and_then_catches_up(alone):
+def test_a_stalled_consumer_delays_no_other_and_then_catches_up(alone):
     service = Service(alone)
     stream = Stream(alone, "Listen")
     stream.send(database=DATABASE, add_target={
@@ -273,7 +273,7 @@ def test_streams_that_are_left_are_forgotten(alone):
     commit(service, "a/b")
 
 
-def test_an_abandoned_transaction_holds_up_only_what_it_read_and_only_so_long(alone):
+def test_an_abandoned_transaction_blocks_only_its_documents_for_a_limited_time(alone):
     service = Service(alone)
     commit(service, "a/read")
     abandoned = service.BeginTransaction(database=DATABASE).transaction

@@ -27,7 +27,7 @@ def test_a_form_uploads_a_file(s3, name):
         assert s3.get_object(Bucket=BUCKET, Key=f"{name}/photo")["Body"].read() == content
 
 
-def test_what_the_policy_says_of_fields(s3, name):
+def test_policies_restrict_fields(s3, name):
     presigned = s3.generate_presigned_post(
         BUCKET, name + "/${filename}", Fields={"x-amz-meta-who": "me"},
         Conditions=[["starts-with", "$Content-Type", "image/"], {"x-amz-meta-who": "me"}, ["eq", "$success_action_status", "201"]])
@@ -43,7 +43,7 @@ def test_what_the_policy_says_of_fields(s3, name):
     assert post(presigned, b"png", **good, **{"x-ignore-me": "1"}).status_code == 201
 
 
-def test_how_long_the_file_may_be(s3, name):
+def test_policies_restrict_the_length(s3, name):
     presigned = s3.generate_presigned_post(BUCKET, f"{name}/a", Conditions=[["content-length-range", 3, 1 << 20]])
     assert code(post(presigned, b"ab")) == "EntityTooSmall"
     assert code(post(presigned, b"a" * ((1 << 20) + 1))) == "EntityTooLarge"
@@ -54,7 +54,7 @@ def test_how_long_the_file_may_be(s3, name):
         assert s3.head_object(Bucket=BUCKET, Key=f"{name}/a")["ContentLength"] == size
 
 
-def test_a_browser_is_led_on(s3, name):
+def test_a_browser_is_redirected(s3, name):
     def answer(url):
         return post(s3.generate_presigned_post(
             BUCKET, name, Fields={"success_action_redirect": url}, Conditions=[{"success_action_redirect": url}]), b"x")

@@ -177,7 +177,7 @@ def test_a_page_of_large_documents_is_no_larger_than_clients_take(service, name)
     assert found == [f"{ROOT}/{name}/{n}" for n in range(9)]
 
 
-def test_a_batch_get_is_of_one_moment_and_tells_the_missing_last(service, name):
+def test_a_batch_get_is_of_one_moment_and_lists_missing_documents_last(service, name):
     service.Commit(database=DATABASE, writes=[write(f"{name}/{n:04}", n=integer(n)) for n in range(0, 700, 2)])
     names = [f"{ROOT}/{name}/{n:04}" for n in range(700)]
     answers = service.BatchGetDocuments(database=DATABASE, documents=names + names, new_transaction={"read_only": {}})
@@ -189,7 +189,7 @@ def test_a_batch_get_is_of_one_moment_and_tells_the_missing_last(service, name):
     assert len(answers) == 700 and len({a.read_time for a in answers}) == 1
 
 
-def test_the_parts_of_a_group_come_in_pages(service, name):
+def test_partitions_of_a_group_are_paged(service, name):
     for start in range(0, 600, 200):
         service.Commit(database=DATABASE, writes=[
             write(f"{name}/{n % 9}/{name}/{n}", n=integer(n)) for n in range(start, start + 200)])
@@ -274,7 +274,7 @@ def vector(dimension):
     ({"map_value": {"fields": {"": integer(1)}}}, "The property.name is the empty string."),
     ({}, "Cannot convert firestore.v1.Value with type unset."),
 ])
-def test_values_that_cannot_be_are_named(service, name, value, words):
+def test_invalid_values_are_named(service, name, value, words):
     with refused("INVALID_ARGUMENT", words):
         service.Commit(database=DATABASE, writes=[write(f"{name}/a", f=types.Value(**value))])
 
@@ -350,7 +350,7 @@ def test_a_query_that_fails_leaves_no_transaction_behind(service, name):
 # Explain
 
 
-def test_explain_tells_the_truth_for_every_kind_of_query(service, name):
+def test_explain_is_accurate_for_every_kind_of_query(service, name):
     service.Commit(database=DATABASE, writes=[
         write(f"{name}/{n:02}", n=integer(n), m=integer(n % 4), t=array([integer(n % 3)])) for n in range(40)])
 
@@ -440,7 +440,7 @@ def test_target_ids_are_the_clients_or_the_servers(emulator, name, open_stream):
         stream.next()
 
 
-def test_a_second_target_of_an_id_is_refused_and_the_first_goes_on(emulator, service, name, open_stream):
+def test_a_second_target_of_an_id_is_refused_and_the_first_continues(emulator, service, name, open_stream):
     stream = open_stream(emulator, "Listen")
     listen(stream, f"{name}/a", 2)
     assert answers(stream) == [("ADD", 2), ("deleted", "a"), ("CURRENT", 2)]
@@ -490,7 +490,7 @@ def test_tokens_survive_a_kill_and_are_told_apart(open_stream):
         server.stop()
 
 
-def test_a_users_target_is_watched_whatever_else_asks_for_its_id(server, user, other, open_stream):
+def test_a_users_target_is_watched_despite_others_with_its_id(server, user, other, open_stream):
     path = user.db().collection("tasks").document().path
     stream = open_stream(server, "Listen", user.token)
     listen(stream, path, 2)
@@ -505,7 +505,7 @@ def test_a_users_target_is_watched_whatever_else_asks_for_its_id(server, user, o
         stream.next()
 
 
-def test_what_leaves_a_users_query_is_told_with_its_content_to_who_may_read_it(emulator, service, name, open_stream):
+def test_a_document_that_leaves_a_query_is_sent_only_to_permitted_users(emulator, service, name, open_stream):
     user = User(emulator)
     mine = query("tasks", where=both(
         field("userId", "EQUAL", types.Value(string_value=user.id)), field("n", "LESS_THAN", integer(5))))

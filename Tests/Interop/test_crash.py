@@ -94,7 +94,7 @@ def test_acknowledged_commits_and_objects_survive(monkeypatch):
         check(server)
 
 
-def test_what_could_not_be_written_to_disk_is_not_acknowledged(tmp_path):
+def test_failed_writes_to_disk_are_not_acknowledged(tmp_path):
     library, failing = tmp_path / "disk.so", tmp_path / "failing"
     source = Path(__file__).parent.parent / "EndToEnd" / "stuck-disk.c"
     subprocess.run(["cc", "-shared", "-fPIC", "-o", str(library), str(source), "-ldl"], check=True)

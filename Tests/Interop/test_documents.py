@@ -12,7 +12,7 @@ from google.cloud.firestore_v1.vector import Vector
 UTC = datetime.timezone.utc
 
 
-def test_every_kind_of_value_comes_back_as_it_went(db, collection):
+def test_every_kind_of_value_round_trips(db, collection):
     moment = datetime.datetime(2026, 11, 21, 12, 30, 15, 123456, UTC)
     values = {
         "null": None, "yes": True, "no": False, "int": -(2**63), "big": 2**63 - 1, "float": 1.5, "text": "é✓ \0 text",
@@ -31,7 +31,7 @@ def test_every_kind_of_value_comes_back_as_it_went(db, collection):
     assert document.update({"minus": -0.0}).update_time == before < document.update({"minus": 0.0}).update_time
 
 
-def test_add_makes_an_id_and_get_finds_the_document(collection):
+def test_add_creates_an_id_and_get_finds_the_document(collection):
     time, reference = collection.add({"title": "Buy milk"})
     snapshot = reference.get()
     assert len(reference.id) == 20 and snapshot.exists
@@ -44,7 +44,7 @@ def test_a_missing_document_is_an_empty_snapshot(collection):
     assert not snapshot.exists and snapshot.to_dict() is None and snapshot.read_time is not None
 
 
-def test_create_refuses_a_document_that_is_there(collection):
+def test_create_refuses_an_existing_document(collection):
     document = collection.document("a")
     document.create({"n": 1})
     with pytest.raises(exceptions.AlreadyExists, match="Document already exists"):
@@ -145,7 +145,7 @@ def test_bulk_writer_reports_each_write(db, collection):
     assert collection.count().get()[0][0].value == 121
 
 
-def test_get_all_tells_found_and_missing_and_masks(db, collection):
+def test_get_all_reports_found_and_missing_and_masks(db, collection):
     collection.document("a").set({"x": 1, "y": 2})
     collection.document("b").set({"x": 3})
     snapshots = {s.id: s for s in db.get_all([collection.document(i) for i in "abc"], field_paths=["x"])}
@@ -167,7 +167,7 @@ def test_collections_are_listed_at_the_root_and_below(db, collection, name):
     assert name in [c.id for c in db.collections()]
 
 
-def test_recursive_delete_takes_what_is_below(db, collection):
+def test_recursive_delete_removes_descendants(db, collection):
     for n in range(30):
         collection.document(f"d{n}").set({})
         collection.document(f"d{n}").collection("below").document("x").set({})

@@ -158,7 +158,7 @@ def ended_stream(connection):
 
 
 @pytest.mark.parametrize("method", ["RunQuery", "BatchGetDocuments"])
-def test_answers_that_nobody_reads(own, alice, others, method):
+def test_responses_that_are_not_read(own, alice, others, method):
     from google.cloud.firestore_v1 import types
 
     db = alice.db()

@@ -139,7 +139,7 @@ def objects(home):
     return {entry["Key"]: entry["Size"] for page in pages for entry in page.get("Contents", [])}
 
 
-def test_a_user_with_a_store_elsewhere(root, store):
+def test_a_user_with_another_store(root, store):
     with home(root, store) as h:
         laptop, desk = h.machines
         laptop.ferry("add", "Film")
@@ -214,7 +214,7 @@ def test_wrong_keys(root, store):
         agree(*h.machines)
 
 
-def test_moving_to_a_store_elsewhere(root, store):
+def test_moving_to_another_store(root, store):
     """Attachments on the server are offered to another store as soon as the server names it, and the reverse."""
     with home(root, store) as h:
         laptop, desk = h.machines
@@ -288,7 +288,7 @@ class Collector:
         return {hash for group in self.read_list()["condemned"] for hash in group["chunks"] + group["manifests"]}
 
 
-def test_what_is_condemned_is_put_again(root, store):
+def test_chunks_marked_for_deletion_are_put_again(root, store):
     """A machine does not rely on chunks that are marked for deletion, although the store still has them."""
     with home(root, store) as h:
         h.client().create_bucket(Bucket=BUCKET)
@@ -325,7 +325,7 @@ def test_what_is_condemned_is_put_again(root, store):
         agree(*h.machines)
 
 
-def test_removing_what_nothing_needs():
+def test_unneeded_objects_are_removed():
     """Removes old objects that were marked for deletion long ago; a machine that needs one during the removal puts it again."""
     with tempfile.TemporaryDirectory(prefix="ferry-") as directory:
         root = Path(directory)

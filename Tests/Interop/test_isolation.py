@@ -94,7 +94,7 @@ READS = {
 
 
 @pytest.mark.parametrize("read", READS)
-def test_a_refused_read_in_a_transaction_delays_nobody(owner, stranger, name, read):
+def test_a_refused_read_in_a_transaction_delays_no_other(owner, stranger, name, read):
     task = f"tasks/{name}"
     owner.set(task, userId=owner.id, title="secret")
     owner.set(f"{task}/history/1", userId=owner.id)
@@ -114,7 +114,7 @@ def test_a_refused_read_in_a_transaction_delays_nobody(owner, stranger, name, re
     stranger.write(f"tasks/{name}-2", userId=stranger.id, transaction=transaction)
 
 
-def test_a_read_of_a_name_that_is_free_delays_nobody(owner, stranger, name):
+def test_a_read_of_an_unused_name_delays_no_other(owner, stranger, name):
     transaction = stranger.begin()
     with refused("NOT_FOUND"):
         stranger.get(f"tasks/{name}", transaction=transaction)
@@ -123,7 +123,7 @@ def test_a_read_of_a_name_that_is_free_delays_nobody(owner, stranger, name):
         stranger.write(f"tasks/{name}-2", userId=stranger.id, transaction=transaction)
 
 
-def test_a_transaction_is_its_accounts_alone(owner, stranger, name):
+def test_a_transaction_is_usable_only_by_its_account(owner, stranger, name):
     owner.set(f"tasks/{name}", userId=owner.id)
     transaction = owner.begin()
     owner.get(f"tasks/{name}", transaction=transaction)
@@ -143,7 +143,7 @@ def test_a_transaction_is_its_accounts_alone(owner, stranger, name):
     owner.write(f"tasks/{name}", userId=owner.id, transaction=transaction)
 
 
-def test_an_account_has_a_hundred_transactions_and_others_go_on(owner, stranger):
+def test_an_account_has_at_most_a_hundred_transactions_and_others_continue(owner, stranger):
     open = [stranger.begin() for _ in range(100)]
     with refused("RESOURCE_EXHAUSTED", "100 open transactions"):
         stranger.begin()
@@ -233,7 +233,7 @@ def test_history_follows_its_task_out_of_a_shared_list(server, owner, stranger, 
     again.stream.close()
 
 
-def test_the_past_is_judged_by_then_and_by_now(server, owner, stranger, shared, name):
+def test_past_reads_need_past_and_present_access(server, owner, stranger, shared, name):
     common, private = shared
     history = f"tasks/{name}/history"
     owner.set(f"tasks/{name}", userId=owner.id, listId=private, notes="SECRET")
@@ -282,7 +282,7 @@ def test_the_past_is_judged_by_then_and_by_now(server, owner, stranger, shared, 
     assert owner.query(where("tasks", userId=owner.id, listId=private), read_time=before) == [f"tasks/{name}"]
 
 
-def test_a_listener_does_not_go_on_from_before_the_sharing(server, owner, stranger, shared, name):
+def test_a_listener_does_not_resume_from_before_the_sharing(server, owner, stranger, shared, name):
     common, private = shared
     written = owner.set(f"tasks/{name}", userId=owner.id, listId=private)
     mine = Watcher(server, owner, where("tasks", userId=owner.id))
@@ -301,7 +301,7 @@ def test_a_listener_does_not_go_on_from_before_the_sharing(server, owner, strang
     assert later.found == {f"{name}-next"}
 
 
-def test_an_account_has_a_hundred_listen_streams_and_others_go_on(server, owner, stranger):
+def test_an_account_has_at_most_a_hundred_listen_streams_and_others_continue(server, owner, stranger):
     def opened(account):
         stream = Stream(server, "Listen", account.user.token)
         query = where("tasks", userId=account.id)
@@ -327,7 +327,7 @@ def test_an_account_has_a_hundred_listen_streams_and_others_go_on(server, owner,
         stream.close()
 
 
-def test_an_accounts_listen_targets_have_so_many_bytes(server, owner, stranger):
+def test_the_bytes_of_an_accounts_listen_targets_are_limited(server, owner, stranger):
     stream = Stream(server, "Listen", stranger.user.token)
     for number in range(1, 100):
         query = where("tasks", userId=stranger.id, title="x" * 300_000 + str(number))

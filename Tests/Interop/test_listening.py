@@ -42,7 +42,7 @@ def listen():
         one.watch.unsubscribe()
 
 
-def test_a_query_hears_what_is_there_then_adds_changes_and_removals(collection, listen):
+def test_a_listener_receives_the_results_then_their_changes(collection, listen):
     collection.document("a").set({"n": 1})
     heard = listen(collection)
     assert heard.next() == ([{"n": 1}], [("ADDED", "a")])
@@ -77,7 +77,7 @@ def test_a_limit_lets_the_next_one_in(collection, listen):
     assert sorted(heard.until([{"n": 1}, {"n": 2}])) == [("ADDED", "2"), ("REMOVED", "0")]
 
 
-def test_a_batch_is_heard_as_one(db, collection, listen):
+def test_a_batch_is_received_as_one_snapshot(db, collection, listen):
     heard = listen(collection)
     heard.next()
     batch = db.batch()
@@ -88,7 +88,7 @@ def test_a_batch_is_heard_as_one(db, collection, listen):
     assert len(state) == len(changes) == 50
 
 
-def test_a_document_is_heard_from_before_it_exists(collection, listen):
+def test_a_listener_may_precede_its_document(collection, listen):
     heard = listen(collection.document("a"))
     assert heard.next() == ([], [])
     collection.document("a").set({"n": 1})
@@ -97,14 +97,14 @@ def test_a_document_is_heard_from_before_it_exists(collection, listen):
     assert heard.until([]) == [("REMOVED", "a")]
 
 
-def test_a_collection_group_is_heard(db, name, listen):
+def test_a_listener_on_a_collection_group(db, name, listen):
     heard = listen(db.collection_group(name))
     assert heard.next() == ([], [])
     db.document(f"tasks/{name}/{name}/x").set({"n": 1})
     assert heard.until([{"n": 1}]) == [("ADDED", "x")]
 
 
-def test_many_listeners_hear_one_commit(collection, listen):
+def test_many_listeners_receive_one_commit(collection, listen):
     heard = [listen(collection) for _ in range(20)]
     for one in heard:
         one.next()

@@ -55,7 +55,7 @@ def test_an_archive_becomes_its_files(s3, name):
     assert len(names(s3, f"{name}/")) == 4
 
 
-def test_nothing_is_put_of_an_archive_that_is_refused(s3, name, user, other):
+def test_a_refused_archive_puts_no_object(s3, name, user, other):
     good = {f"{user.id}/{name}/a": b"a"}
     mine = user.s3()
     for bad, error in (({f"{other.id}/{name}/b": b"b"}, "AccessDenied"), ({f"{user.id}/b": "/etc/passwd"}, "InvalidArgument"),
@@ -78,7 +78,7 @@ def test_nothing_is_put_of_an_archive_that_is_refused(s3, name, user, other):
 
 
 @pytest.mark.parametrize("header", ["x-amz-meta-snowball-auto-extract: true", "x-amz-copy-source: ferry/{}", "x-amz-acl: private"])
-def test_a_presigned_put_is_not_made_another_request(s3, name, user, header):
+def test_a_presigned_put_cannot_become_another_request(s3, name, user, header):
     """The holder of the URL may put this one object, and add nothing that the signer has not allowed."""
     key, other = f"{user.id}/{name}/a", f"{user.id}/{name}/b"
     put(user.s3(), f"{user.id}/all.tar", archive({other: b"secret"}))

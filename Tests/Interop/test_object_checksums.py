@@ -115,7 +115,7 @@ def test_another_checksum_at_the_end_is_refused(s3, name, algorithm):
     assert complete(s3, name, id, parts)[field]
 
 
-def test_a_checksum_that_is_first_told_of_at_the_end(s3, name):
+def test_a_checksum_first_given_at_completion(s3, name):
     url = s3.generate_presigned_url("create_multipart_upload", Params={"Bucket": BUCKET, "Key": name})
     answer = urllib.request.urlopen(urllib.request.Request(url, method="POST"), timeout=20).read().decode()
     id = re.search("<UploadId>(.*)</UploadId>", answer).group(1)
@@ -129,7 +129,7 @@ def test_a_checksum_that_is_first_told_of_at_the_end(s3, name):
     assert head["ChecksumCRC32"] == text("CRC32", LAST) and head["ChecksumType"] == "FULL_OBJECT"
 
 
-def test_what_cannot_be_is_refused_at_the_beginning(s3, name):
+def test_impossible_uploads_are_refused_at_their_start(s3, name):
     for algorithm, kind in (("SHA256", "FULL_OBJECT"), ("CRC64NVME", "COMPOSITE")):
         with pytest.raises(ClientError) as error:
             s3.create_multipart_upload(Bucket=BUCKET, Key=name, ChecksumAlgorithm=algorithm, ChecksumType=kind)
@@ -197,7 +197,7 @@ def test_a_copy_has_a_checksum_of_the_whole(s3, name):
     assert copied("whole", ChecksumAlgorithm="SHA256") == {"ChecksumSHA256": text("SHA256", LAST), "ChecksumType": "FULL_OBJECT"}
 
 
-def test_listings_tell_of_checksums(s3, name):
+def test_listings_contain_checksums(s3, name):
     s3.put_object(Bucket=BUCKET, Key=f"{name}/whole", Body=LAST, ChecksumCRC64NVME=text("CRC64NVME", LAST))
     id, parts = upload(s3, f"{name}/parts", "SHA1")
     [begun] = s3.list_multipart_uploads(Bucket=BUCKET, Prefix=name)["Uploads"]

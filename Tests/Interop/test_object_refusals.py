@@ -35,7 +35,7 @@ def body(s3, key, **options):
     return s3.get_object(Bucket=BUCKET, Key=key, **options)["Body"].read()
 
 
-def test_settings_that_were_never_made_are_answered_as_such(s3):
+def test_missing_settings_are_reported_as_missing(s3):
     for call, code in {
         s3.get_bucket_policy: "NoSuchBucketPolicy", s3.get_bucket_cors: "NoSuchCORSConfiguration",
         s3.get_bucket_lifecycle_configuration: "NoSuchLifecycleConfiguration", s3.get_bucket_tagging: "NoSuchTagSet",
@@ -68,7 +68,7 @@ def test_settings_of_an_object(s3, name):
     assert body(s3, name) == b"content"
 
 
-def test_a_version_that_is_not_there_is_not_the_one_that_is(s3, name):
+def test_an_unknown_version_is_refused(s3, name):
     s3.put_object(Bucket=BUCKET, Key=name, Body=b"content")
     assert body(s3, name, VersionId="null") == b"content"
     for call in (s3.get_object, s3.head_object, s3.delete_object):
@@ -82,7 +82,7 @@ def test_a_version_that_is_not_there_is_not_the_one_that_is(s3, name):
     assert body(s3, name) == b"content"
 
 
-def test_what_cannot_be_encrypted_or_locked_is_not_taken(s3, name):
+def test_requests_for_encryption_or_locks_are_refused(s3, name):
     assert refusal(s3.put_object, Key=name, Body=b"secret", ServerSideEncryption="AES256") == "NotImplemented"
     assert refusal(s3.put_object, Key=name, Body=b"kept", ObjectLockMode="COMPLIANCE",
                    ObjectLockRetainUntilDate="2030-01-01T00:00:00Z") == "NotImplemented"
@@ -107,7 +107,7 @@ def test_a_part_of_a_get_is_the_whole_or_an_error(s3, name):
     assert refusal(s3.get_object, Key=name, PartNumber=2) == "InvalidPartNumber"
 
 
-def test_a_download_that_goes_on_after_the_object_was_replaced_starts_anew(s3, name):
+def test_a_download_resumed_after_a_replacement_restarts(s3, name):
     s3.put_object(Bucket=BUCKET, Key=name, Body=b"new content")
     url = s3.generate_presigned_url("get_object", Params={"Bucket": BUCKET, "Key": name})
 
@@ -182,7 +182,7 @@ def test_conditions_of_each_key_that_is_deleted(s3, name):
 
 
 @pytest.mark.parametrize("key", ['<Key a="1>2">{}</Key>', "<Key><![CDATA[{}]]></Key>", "<Key>{}</Key><!-- <Key>x</Key> -->"])
-def test_documents_are_read_as_xml_has_them(server, keys, name, key):
+def test_xml_documents_are_parsed_by_the_standard(server, keys, name, key):
     s3 = s3_client(server, *keys)
     s3.put_object(Bucket=BUCKET, Key=name, Body=b"x")
 
@@ -210,7 +210,7 @@ def test_entities_of_a_document_are_refused(server, keys, name):
     assert refusal(s3.delete_objects, Delete={"Objects": [{"Key": "other"}]}) == "MalformedXML"
 
 
-def test_wishes_that_are_not_granted_are_refused(s3, name):
+def test_unsupported_options_are_refused(s3, name):
     for code, options in (
             ("NotImplemented", {"Tagging": "a=b"}), ("NotImplemented", {"WebsiteRedirectLocation": "/elsewhere"}),
             ("NotImplemented", {"WriteOffsetBytes": 3}), ("NotImplemented", {"ObjectLockLegalHoldStatus": "ON"}),
@@ -232,7 +232,7 @@ def test_wishes_that_are_not_granted_are_refused(s3, name):
     assert error.value.response["Error"]["Code"] == "NotImplemented"
 
 
-def test_wishes_in_a_presigned_url_count_as_well(s3, name):
+def test_options_in_a_presigned_url_are_checked(s3, name):
     """SDKs other than boto3 write them in the query, where they are signed."""
     from botocore.auth import S3SigV4QueryAuth
     from botocore.awsrequest import AWSRequest
@@ -408,7 +408,7 @@ def test_uploads_are_listed_in_groups(s3, name):
     assert [item["Key"] for page in pages for item in page.get("Uploads", [])] == [f"{name}/b"]
 
 
-def test_a_bucket_goes_with_its_unfinished_uploads(s3, name):
+def test_a_bucket_is_deleted_with_its_unfinished_uploads(s3, name):
     s3.create_bucket(Bucket=name)
     upload = s3.create_multipart_upload(Bucket=name, Key="a")["UploadId"]
     s3.upload_part(Bucket=name, Key="a", UploadId=upload, PartNumber=1, Body=b"part")

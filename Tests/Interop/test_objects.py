@@ -182,7 +182,7 @@ def test_listing_is_in_byte_order(s3, tree):
 
 @pytest.mark.parametrize("size", [1, 2, 3, 100])
 @pytest.mark.parametrize("version", ["list_objects", "list_objects_v2"])
-def test_paging_meets_every_key_and_group_once(s3, tree, version, size):
+def test_paging_returns_every_key_and_group_once(s3, tree, version, size):
     prefix, keys = tree
     pages = s3.get_paginator(version)
     plain = [o["Key"] for p in pages.paginate(Bucket=BUCKET, Prefix=prefix, PaginationConfig={"PageSize": size})
@@ -343,7 +343,7 @@ def test_buckets(s3, name):
     assert code(error) == "NoSuchBucket"
 
 
-def test_a_reader_meets_the_old_object_or_the_new_one(s3, name):
+def test_a_reader_gets_the_old_object_or_the_new_one(s3, name):
     contents = [bytes([n]) * 300_000 for n in range(2)]
     put(s3, f"{name}/a", contents[0])
     done = threading.Event()
@@ -362,7 +362,7 @@ def test_a_reader_meets_the_old_object_or_the_new_one(s3, name):
 
 @pytest.mark.parametrize("size", [3_000, 20_000, 60_000, 250_000])
 @pytest.mark.parametrize("change", ["replaced", "removed"])
-def test_slow_readers_get_what_was_there_when_they_asked(s3, name, size, change):
+def test_slow_readers_get_the_content_at_their_request(s3, name, size, change):
     """The responses are in the system's buffers when the objects are deleted. The system keeps adjacent parts of a file in units
     that are larger than a page, and clears the part that is freed."""
     for number in range(20):
@@ -396,7 +396,7 @@ def test_slow_readers_get_what_was_there_when_they_asked(s3, name, size, change)
 
 
 @pytest.mark.parametrize("change", ["replaced", "removed"])
-def test_slow_readers_of_large_objects_get_what_was_there_when_they_asked(s3, name, change):
+def test_slow_readers_of_large_objects_get_the_content_at_their_request(s3, name, change):
     key = f"{name}/a"
     url = urllib.parse.urlsplit(s3.generate_presigned_url("get_object", Params={"Bucket": BUCKET, "Key": key}))
     for size in (300_000, 3_000_000):
@@ -439,7 +439,7 @@ def test_a_user_works_below_its_own_prefix(user):
     s3.delete_objects(Bucket=BUCKET, Delete={"Objects": [{"Key": f"{user.id}/big"}]})
 
 
-def test_a_user_does_not_reach_anothers_objects(user, other):
+def test_a_user_has_no_access_to_objects_of_others(user, other):
     put(other.s3(), f"{other.id}/secret", b"theirs")
     s3 = user.s3()
     attempts = [
@@ -461,7 +461,7 @@ def test_a_user_does_not_reach_anothers_objects(user, other):
     assert body(other.s3(), f"{other.id}/secret") == b"theirs"
 
 
-def test_a_prefix_is_not_a_beginning(user):
+def test_a_prefix_ends_at_a_slash(user):
     with pytest.raises(ClientError) as error:
         put(user.s3(), f"{user.id}x/a")
     assert code(error) == "AccessDenied"
@@ -484,7 +484,7 @@ def test_sts_refuses_bad_id_tokens(user):
         assert code(error) == "InvalidIdentityToken"
 
 
-def test_keys_from_sts_tell_when_they_expire(user):
+def test_keys_from_sts_have_an_expiry(user):
     import datetime
 
     keys = user.storage_keys(DurationSeconds=900)

@@ -160,7 +160,7 @@ def test_tokens_and_data_survive_a_restart(fresh):
     assert user.s3().get_object(Bucket="ferry", Key=f"{user.id}/a")["Body"].read() == b"kept"
 
 
-def test_users_are_added_listed_and_disabled_beside_a_running_server(fresh):
+def test_users_are_added_listed_and_disabled_while_the_server_runs(fresh):
     data = ["--data", fresh.data]
     assert run("user", "add", "me@example.org", "--password-stdin", *data, input="correct horse\n").returncode == 0
     result = run("user", "add", "me@example.org", "--password-stdin", *data, input="correct horse\n")
@@ -188,7 +188,7 @@ def refuses(server, token):
         return True
 
 
-def test_keys_are_removed_beside_a_running_server(fresh):
+def test_keys_are_removed_while_the_server_runs(fresh):
     key, secret = administrator_keys(fresh, "backup job")
     client = s3_client(fresh, key, secret)
 
@@ -303,7 +303,7 @@ def test_check_finds_damage(root, fresh):
     assert result.returncode == 1 and "no server's data" in result.stderr
 
 
-def test_documents_go_out_and_come_in_as_lines_of_json(root, fresh):
+def test_documents_are_exported_and_imported_as_lines_of_json(root, fresh):
     user = User(fresh)
     db = user.db()
     db.document("tasks/a").set({"userId": user.id, "n": 2**60, "d": 0.5, "b": b"\x00\xff", "l": [None, {"x": "é\n"}]})
@@ -333,7 +333,7 @@ def test_documents_go_out_and_come_in_as_lines_of_json(root, fresh):
         assert run("export", "--data", root / "empty").stdout == ""
 
 
-def test_collecting_says_that_another_bucket_is_left_alone(fresh, root):
+def test_collecting_reports_that_another_bucket_is_unchanged(fresh, root):
     file = root / "server.yaml"
     file.write_text(f"data: {fresh.data}\nobjects: https://s3.example.org/tasks\n")
     for command in ("check", "gc"):

@@ -41,7 +41,7 @@ def test_arrays(tasks):
     assert len(ids(where(tasks, "tags", "array_contains_any", ["tag1", "tag2"]))) == 13
 
 
-def test_null_is_found_only_when_asked_for(tasks):
+def test_null_is_found_only_by_explicit_filters(tasks):
     assert ids(where(tasks, "maybe", "==", None)) == [0, 5, 10, 15]
     assert 5 not in ids(where(tasks, "maybe", "!=", 3))
 
@@ -111,7 +111,7 @@ def test_cursors(tasks):
     assert ids(ordered.start_after(tasks.document("t17").get())) == [18, 19]
 
 
-def test_paging_by_cursor_meets_every_document_once(tasks):
+def test_paging_by_cursor_returns_every_document_once(tasks):
     seen, last = [], None
     while True:
         query = tasks.order_by("half").limit(6)
@@ -180,7 +180,7 @@ def test_the_nearest_vectors(collection):
     (lambda c: where(c, "n", "in", list(range(31))), "."),
     (lambda c: c.order_by("n").limit(-1), "."),
 ])
-def test_what_production_refuses_is_refused(tasks, build, message):
+def test_queries_that_production_refuses_are_refused(tasks, build, message):
     with pytest.raises((exceptions.InvalidArgument, ValueError), match=message):
         list(build(tasks).stream())
 

@@ -13,7 +13,7 @@ def small():
     yield from started("--quota-documents", "3", "--quota-objects", "6M")
 
 
-def test_a_commit_that_would_own_too_much_is_refused_whole(small):
+def test_a_commit_over_the_quota_is_refused_completely(small):
     user, other = User(small), User(small)
     tasks = user.db().collection("tasks")
     made = [tasks.add({"userId": user.id})[1] for _ in range(3)]
@@ -31,7 +31,7 @@ def put(s3, user, name, size):
     s3.put_object(Bucket="ferry", Key=f"{user.id}/{name}", Body=b"x" * size)
 
 
-def test_an_object_that_would_be_too_much_is_refused_and_leaves_nothing(small):
+def test_an_object_over_the_quota_is_refused_and_leaves_nothing(small):
     user = User(small)
     s3 = user.s3()
     put(s3, user, "a", 5 << 20)

@@ -121,7 +121,7 @@ def test_a_user_listens_to_single_documents_that_are_its_own(server, user, other
     assert told(stream) == [("deleted", mine.id)]
 
 
-def test_a_listener_loses_a_document_that_becomes_anothers(server, user, other, open_stream):
+def test_a_listener_loses_a_document_that_changes_owner(server, user, other, open_stream):
     name = user.db().collection("tasks").document()
     stream = open_stream(server, "Listen", user.token)
     listen_to(stream, name.path)
@@ -138,7 +138,7 @@ def test_a_listener_loses_a_document_that_becomes_anothers(server, user, other, 
     user.db().document("tasks/some-other-name").delete()
 
 
-def test_a_resuming_listener_that_holds_too_much_gets_a_filter(emulator, db, collection, open_stream):
+def test_a_resuming_listener_with_too_many_documents_gets_a_filter(emulator, db, collection, open_stream):
     for n in range(3):
         collection.document(str(n)).set({"n": n})
     paths = [f"{collection.id}/{n}" for n in range(3)]
@@ -172,7 +172,7 @@ def test_the_streams_of_a_disabled_account_end():
         server.stop()
 
 
-def test_explain_tells_the_index_and_the_work(emulator, collection):
+def test_explain_reports_the_index_and_the_work(emulator, collection):
     from google.cloud import firestore
     from google.cloud.firestore_v1.base_query import FieldFilter
     from google.cloud.firestore_v1.query_profile import ExplainOptions

@@ -67,7 +67,7 @@ def test_a_read_only_transaction_does_not_see_later_commits(db, collection):
     transaction._rollback()
 
 
-def test_a_transaction_that_is_unknown_is_refused(db, collection):
+def test_an_unknown_transaction_is_refused(db, collection):
     transaction = db.transaction()
     transaction._id = b"nonsense"
     with pytest.raises(exceptions.InvalidArgument):
