@@ -184,8 +184,7 @@ struct SharedObjectsTests {
         #expect(try await !reads("manifests", manifest.id))
     }
 
-    @Test func `a change is collected at most once, whatever the number of requests for missing objects`() async throws
-    {
+    @Test func `a change is collected at most once for any number of missing objects`() async throws {
         #expect(try await !reads("chunks", ContentHash(of: [8])))
         let before = manifestReads.value
         for number in 0..<100 { #expect(try await !reads("chunks", ContentHash(of: [8, UInt8(number)]))) }

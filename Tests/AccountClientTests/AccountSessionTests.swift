@@ -22,7 +22,7 @@ struct AccountSessionTests {
     }
 
     @Test(arguments: [0, 3_160_000_000] as [Int64])
-    func `tokens are refreshed ahead of their end, whatever year the server is in`(start: Int64) async throws {
+    func `tokens are refreshed before they expire, whatever the server's year`(start: Int64) async throws {
         try await withIdentity(start: start) { test in
             let clock = Clock()
             let session = try session(test, clock)

@@ -151,8 +151,7 @@ struct SegmentCompactionTests: SegmentTests {
     }
 
     @Test(.timeLimit(.minutes(1)))
-    func `an object that is moved while it is read can be read to its end before its segment is removed`() async throws
-    {
+    func `an object that is moved during a read is read to its end before its segment is removed`() async throws {
         let store = try await open()
         try await put(1...5, in: store)
         try await delete([1, 3, 4], in: store)

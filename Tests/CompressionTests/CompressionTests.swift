@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test(arguments: [1, 6])
-    func `any length fits or is refused, whatever the room, and nothing is written behind that`(level: Int) throws {
+    func `any length fits or is refused, and nothing is written past the buffer`(level: Int) throws {
         var generator = SystemRandomNumberGenerator()
         var deflater = try Deflater(level: level)
         for length in Array(0...40) + [1_000, 65_535, 65_536, 300_000] {

@@ -22,7 +22,7 @@ import Testing
         ("POST", ["v1", "transfers", "explode"]), ("POST", ["v1", "conflicts", ""]),
         ("GET", ["v1", "tasks", "a", "b"]),
     ])
-    func `anything else is no call`(method: String, segments: [String]) {
+    func `other requests are not calls`(method: String, segments: [String]) {
         #expect(ControlRoute(method: method, segments: segments) == nil)
     }
 }

@@ -34,7 +34,7 @@ struct CRCCombinationTests {
         #expect(joined.bytes == expected.bytes)
     }
 
-    @Test func `checks are joined whatever the length of the bytes`() {
+    @Test func `checks are combined for any length of the bytes`() {
         // 5 GiB of zeros: 5 times 1 GiB, which is one MiB doubled ten times.
         var piece = CRC64()
         piece.update([UInt8](repeating: 0, count: 1 << 20))

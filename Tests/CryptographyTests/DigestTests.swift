@@ -11,7 +11,7 @@ import Testing
             "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"
         ),
     ])
-    func `SHA-256 answers the vectors of FIPS 180-4`(message: String, hex: String) {
+    func `SHA-256 matches the vectors of FIPS 180-4`(message: String, hex: String) {
         #expect(SHA256.hash(message).hex == hex)
         #expect(SHA256.hash(Array(message.utf8)).hex == hex)
     }
@@ -27,7 +27,7 @@ import Testing
         #expect(hash.finish() == SHA256.hash("abc"))
     }
 
-    @Test func `messages that are hashed side by side have the digests that each has alone, wherever they go on`() {
+    @Test func `messages that are hashed side by side have the same digests as alone`() {
         var generator = SeededGenerator(seed: 20_261_122)
         var lanes = SHA256Lanes()
         var wholes = (0..<12).map { _ in (hash: SHA256(), bytes: [UInt8]()) }
@@ -129,11 +129,11 @@ import Testing
         ("", "d41d8cd98f00b204e9800998ecf8427e"),
         ("message digest", "f96b697d7cb7938d525a2f31aaf161d0"),
     ])
-    func `MD5 answers the vectors of RFC 1321`(message: String, hex: String) {
+    func `MD5 matches the vectors of RFC 1321`(message: String, hex: String) {
         #expect(Hex.encode(MD5.hash(Array(message.utf8))) == hex)
     }
 
-    @Test func `HMAC answers vectors one, two and six of RFC 4231`() {
+    @Test func `HMAC matches vectors one, two and six of RFC 4231`() {
         let first = HMACSHA256.authenticate("Hi There", key: [UInt8](repeating: 0x0b, count: 20))
         #expect(first.hex == "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7")
         let second = HMACSHA256.authenticate("what do ya want for nothing?", key: Array("Jefe".utf8))
@@ -143,7 +143,7 @@ import Testing
         #expect(sixth.hex == "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54")
     }
 
-    @Test func `HMAC with SHA-1 answers vector two of RFC 2202`() {
+    @Test func `HMAC with SHA-1 matches vector two of RFC 2202`() {
         #expect(
             Hex.encode(HMACSHA1.authenticate("what do ya want for nothing?", key: "Jefe"))
                 == "effcdf6ae5eb2fa2d27416d5f184df9c259a7c79")
@@ -165,7 +165,7 @@ import Testing
     }
 
     @Test(arguments: 0..<20)
-    func `the checks answer their vectors however the message is cut`(seed: UInt64) {
+    func `the checks match their vectors for any split of the message`(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         let digits = Array("123456789".utf8)
         #expect(CRC32.checksum(digits, .ieee) == 0xCBF4_3926)
@@ -187,7 +187,7 @@ import Testing
         }
     }
 
-    @Test func `the check of 64 bits answers its vectors however the message is cut`() {
+    @Test func `the check of 64 bits matches its vectors for any split of the message`() {
         var whole = CRC64()
         whole.update(Array("123456789".utf8))
         #expect(whole.value == 0xAE8B_1486_0A79_9888)
@@ -207,11 +207,11 @@ import Testing
         #expect(CRC64().value == 0)
     }
 
-    @Test func `SHA-1 answers its vector`() {
+    @Test func `SHA-1 matches its vector`() {
         #expect(Hex.encode(SHA1.hash(Array("abc".utf8))) == "a9993e364706816aba3e25717850c26c9cd0d89d")
     }
 
-    @Test func `a check travels in network byte order`() {
+    @Test func `a check is encoded in network byte order`() {
         var check = CRC32(.ieee)
         check.update(Array("123456789".utf8))
         #expect(check.bytes == [0xCB, 0xF4, 0x39, 0x26])

@@ -6,7 +6,7 @@ import Testing
         ("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="), ("fooba", "Zm9vYmE="),
         ("foobar", "Zm9vYmFy"),
     ])
-    func `base64 answers the vectors of RFC 4648`(plain: String, encoded: String) {
+    func `base64 matches the vectors of RFC 4648`(plain: String, encoded: String) {
         #expect(Base64.encode(Array(plain.utf8)) == encoded)
         #expect(Base64.decode(encoded) == Array(plain.utf8))
         let unpadded = encoded.filter { $0 != "=" }
@@ -53,7 +53,7 @@ import Testing
         #expect(!ConstantTime.areEqual("secret", "secret "))
     }
 
-    @Test func `tokens are safe in a URL, as long as asked, and never the same`() {
+    @Test func `tokens are safe in a URL, of the requested length, and unique`() {
         let tokens = (0..<1000).map { _ in RandomBytes.token() }
         #expect(Set(tokens).count == tokens.count)
         #expect(tokens.allSatisfy { Base64.decode($0, alphabet: .url)?.count == 32 })

@@ -59,7 +59,7 @@ import Testing
         #expect(targets == [1])
     }
 
-    @Test mutating func `a refused target is reported and the others go on`() throws {
+    @Test mutating func `a refused target is reported and the others continue`() throws {
         _ = session.add(RemoteTarget(id: 2, query: Query(parent: ParentName(testDatabase), collectionID: "lists")))
         _ = session.open()
         _ = session.received(.targetChange(.init(.added, targetIDs: [1, 2])))
@@ -72,7 +72,7 @@ import Testing
     }
 
     /// The list has just been shared, and the rules of the remote do not know it yet.
-    @Test mutating func `a refused target is asked for again a minute later, and counts as refused until it is there`()
+    @Test mutating func `a refused target is requested again after a minute, and counts as refused until then`()
         throws
     {
         _ = session.open()
@@ -108,7 +108,7 @@ import Testing
         #expect(items.allSatisfy { $0.name == nil })
     }
 
-    @Test mutating func `a refused token asks for a sign-in`() {
+    @Test mutating func `a refused token requires a sign-in`() {
         _ = session.open()
         #expect(session.ended(.unauthenticated).contains { if case .signIn = $0 { true } else { false } })
     }

@@ -148,7 +148,7 @@ import Testing
         #expect(try replica.snapshot(task).fields == remote.documents[task]?.fields)
     }
 
-    @Test func `a change after a commit of unknown outcome is no part of that commit`() throws {
+    @Test func `a change after a commit of unknown outcome is not part of that commit`() throws {
         let replica = try makeReplica("one")
         let task = try start(replica, [:])
         try replica.append([.update(task, [try path("completed"): .boolean(true)])])
@@ -189,7 +189,7 @@ import Testing
         #expect(replica.journal.count == 0)
     }
 
-    @Test func `a delete stands over a change of times only`() throws {
+    @Test func `a delete wins over a change of times only`() throws {
         let replica = try makeReplica("one")
         let task = try start(replica, [:])
         try replica.append([.update(task, [:], transforms: [time("deletedTime"), time("updatedTime")])])

@@ -55,7 +55,7 @@ import Testing
 
     private func isDamage(_ error: any Error) -> Bool { (error as? SQLiteError)?.code == .damagedRow }
 
-    @Test func `a damaged document is never answered, and awaited from the remote`() throws {
+    @Test func `a damaged document is never returned, and awaited from the remote`() throws {
         try filled().database.close()
         try damage("client_document", "fields")
         let task = try name("tasks/a")

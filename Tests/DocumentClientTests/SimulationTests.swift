@@ -170,7 +170,7 @@ final class Simulation {
         return bounds.count == 2 && bounds[0] <= bounds[1] ? bounds[0]...bounds[1] : 1...25
     }()
 
-    @Test(arguments: [false, true]) func `replicas agree and lose nothing, whatever happens`(signs: Bool) throws {
+    @Test(arguments: [false, true]) func `replicas agree and lose nothing with random faults`(signs: Bool) throws {
         for seed in Self.seeds {
             let simulation = try Simulation(seed: seed, replicas: 2 + Int(seed % 2), signs: signs)
             do {

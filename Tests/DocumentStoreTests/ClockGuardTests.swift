@@ -66,7 +66,7 @@ struct ClockGuardTests {
         }
     }
 
-    @Test func `a clock that was behind may always go on to where commits are`() {
+    @Test func `a clock that was behind may always advance to the commits' times`() {
         let (now, day) = (Self.now, Self.day)
         var clock = ClockGuard(wall: 5, uptime: 0)
         let (time, news) = clock.time(wall: now + day, uptime: 7, newest: now)
@@ -79,7 +79,7 @@ struct ClockGuardTests {
             (0, now, true),
             (.max, .min, true), (.max, 1, false),
         ] as [(Int64, Int64, Bool)])
-    func `a start more than a year after the newest commit is asked about`(
+    func `a start more than a year after the newest commit needs confirmation`(
         wall: Int64, newest: Int64, isPlausible: Bool
     ) {
         #expect(ClockGuard.isPlausible(wall: wall, newest: newest) == isPlausible)
@@ -110,7 +110,7 @@ struct ClockGuardTests {
         return try await store.commit([Write(.update(try name(1), fields: ["n": .integer(number + 1)]))]).commitTime
     }
 
-    @Test func `commit times do not follow a jump, and a store asks before it opens years later`() async throws {
+    @Test func `commit times do not follow a jump, and opening years later needs confirmation`() async throws {
         let temporary = try TemporaryStore()
         let clock = HandClock()
         var store = try await temporary.open(clock.configuration())

@@ -38,7 +38,7 @@ struct DamageTests {
 
     private let isBad = "id=x'626164'"
 
-    @Test func `a damaged document is not answered, and others are`() async throws {
+    @Test func `a damaged document is not returned, and others are`() async throws {
         try await fill()
         try flip(isBad)
         let store = try await temporary.open()

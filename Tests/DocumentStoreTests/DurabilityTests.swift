@@ -152,7 +152,7 @@ struct DurabilityTests {
         await store.close()
     }
 
-    @Test func `while the disk takes nothing commits are refused and reads go on`()
+    @Test func `while writes fail commits are refused and reads continue`()
         async throws
     {
         let store = try await open()

@@ -44,7 +44,7 @@ struct SQLiteDocumentStoreTests {
         await store.close()
     }
 
-    @Test func `time goes on after a restart, also with the system's clock set back`() async throws {
+    @Test func `time advances after a restart, also with the system's clock set back`() async throws {
         let clock = HandClock(1_000 * second)
         var configuration = SQLiteDocumentStore.Configuration()
         configuration.now = clock.now
@@ -159,7 +159,7 @@ struct SQLiteDocumentStoreTests {
         await store.close()
     }
 
-    @Test func `an idle listener hears a boundary at each heartbeat`() async throws {
+    @Test func `an idle listener receives a boundary at each heartbeat`() async throws {
         var configuration = SQLiteDocumentStore.Configuration()
         configuration.heartbeat = .milliseconds(20)
         let store = try await temporary.open(configuration)

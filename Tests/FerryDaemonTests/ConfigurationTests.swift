@@ -110,7 +110,7 @@ struct ConfigurationTests {
         #expect(error?.message.contains(reason) == true, "\(error?.message ?? "no error")")
     }
 
-    @Test func `rates have units and zero is no limit`() throws {
+    @Test func `rates have units and zero means unlimited`() throws {
         let directory = try TemporaryDirectory()
         let file = try write("upload-limit: 500K\ndownload-limit: 0\n", in: directory)
         #expect(try read(["--config", file]).uploadLimit == 512_000)

@@ -81,8 +81,7 @@ struct EventTests {
         for try await _ in hub.events(after: nil, status: .null) { Issue.record("an event after the end") }
     }
 
-    @Test(.timeLimit(.minutes(1))) func `a listener that is cancelled while events arrive does not block others`() async
-    {
+    @Test(.timeLimit(.minutes(1))) func `a listener cancelled while events arrive does not block others`() async {
         let hub = EventHub()
         let publishing = Task.detached {
             while !Task.isCancelled { hub.publish(.task, .null) }

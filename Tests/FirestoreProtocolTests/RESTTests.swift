@@ -64,7 +64,7 @@ import Testing
         "1970-01-01T00:00:60Z", "1970-01-01T00:00:00.Z", "1970-01-01T00:00:00Z ", "+1970-01-01T00:00:00Z",
         "0000-12-31T00:00:00Z", "0001-01-01T00:00:00+01:00", "1970-01-01T00:00:00+1:00",
     ])
-    func `text that is no time is rejected`(text: String) {
+    func `text that is not a time is rejected`(text: String) {
         #expect(TimestampText.read(text) == nil)
     }
 
@@ -73,7 +73,7 @@ import Testing
         "{\"bytesValue\":\"%\"}", "{\"nullValue\":null,\"stringValue\":\"\"}", "{\"colour\":1}",
         "{\"arrayValue\":{\"values\":{}}}", "{\"mapValue\":{\"field\":{}}}", "{\"timestampValue\":\"today\"}",
     ])
-    func `JSON that is no value is rejected`(text: String) throws {
+    func `JSON that is not a value is rejected`(text: String) throws {
         let json = try JSON(parsing: text)
         #expect { try RESTReader.value(json) } throws: { ($0 as? ProtocolError)?.code == .invalid }
     }

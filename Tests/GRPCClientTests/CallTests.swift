@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test func `a server streams its answers in order`() async throws {
+    @Test func `a server streams its responses in order`() async throws {
         try await withServer { channel in
             var numbers: [UInt8] = []
             for try await message in try channel.call("/test.Echo/Count", request: [200]).responses {

@@ -183,7 +183,7 @@ import Testing
         }
     }
 
-    @Test func `informational answers are skipped`() async throws {
+    @Test func `informational responses are skipped`() async throws {
         let server = try RawServer { peer in
             peer.greet()
             let stream = peer.nextCall()

@@ -83,7 +83,7 @@ struct ResponseTests {
         #expect(HeaderFields.timeout(duration) == text)
     }
 
-    @Test func `a message is written however much room there is`() {
+    @Test func `a message is written with any free space in the buffer`() {
         let message = (0..<100).map { UInt8($0) }
         for size in [1, 3, 5, 6, 50, 105, 200] {
             var writer = MessageWriter(message)

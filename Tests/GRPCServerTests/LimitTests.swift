@@ -157,7 +157,7 @@ import Testing
         }
     }
 
-    @Test func `answers that are not read are bounded, and others are served`() async throws {
+    @Test func `unread responses are bounded, and others are served`() async throws {
         var configuration = Self.configuration
         configuration.limits.unreadPerConnection = 3_000_000
         configuration.limits.unreadPerCaller = 4_000_000

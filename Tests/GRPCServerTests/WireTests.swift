@@ -15,7 +15,7 @@ struct WireTests {
         return (try messages.map { try encoding.decoded($0, limit: limit) }, reader.isBetweenMessages)
     }
 
-    @Test func `messages are found however their bytes are cut`() throws {
+    @Test func `messages are found for any split of their bytes`() throws {
         let sent: [[UInt8]] = [[1, 2, 3], [], [UInt8](repeating: 7, count: 300), [9]]
         let bytes = sent.flatMap { MessageReader.prefix(of: $0) + $0 }
         for size in [1, 2, 3, 5, 7, 299, bytes.count] {
@@ -120,7 +120,7 @@ struct WireTests {
         #expect(status.code == .resourceExhausted && large.metadata.entries.isEmpty)
     }
 
-    @Test func `pings in a row are struck out, answers to data are not`() {
+    @Test func `pings in a row count as strikes, responses to data do not`() {
         let start = ContinuousClock.now
         var pings = PingGuard(interval: .seconds(5))
         let tolerated = [0, 6, 7, 8, 9].map { pings.isTolerated(at: start + .seconds($0)) }

@@ -25,7 +25,7 @@ struct LimitTests {
     }
 
     @Test(arguments: ["", "GET", "GET / HTTP/1.1\r\nHost: h\r\nA: "])
-    func `a header that does not end is answered and cut off, however many bytes of it still come`(
+    func `an endless header gets a response and is cut off`(
         head: String
     ) async throws {
         var limits = HTTPServer.Limits()

@@ -190,7 +190,7 @@ struct ServerTests {
         }
     }
 
-    @Test func `a client that closes its side behind several requests gets all answers and the end`() async throws {
+    @Test func `a client that closes its side after several requests gets all responses and the end`() async throws {
         try await withServer { request in
             .text(.ok, "<\(try await request.body.collect(limit: .max).count)>")
         } run: { url in

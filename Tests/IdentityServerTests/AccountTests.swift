@@ -60,7 +60,7 @@ struct AccountTests {
         }
     }
 
-    @Test func `a server that is closed makes no account, not even an anonymous one`() async throws {
+    @Test func `a closed server creates no account, not even an anonymous one`() async throws {
         try await withIdentity(signUp: .closed) { test in
             let path = "/v1/accounts:signUp"
             for body: JSON in [[:], ["email": "a@b.c", "password": "secret1", "invitationCode": "made-up"]] {
@@ -73,7 +73,7 @@ struct AccountTests {
         }
     }
 
-    @Test func `an invitation makes as many accounts as it says, until it expires`() async throws {
+    @Test func `an invitation allows as many accounts as it says, until it expires`() async throws {
         try await withIdentity(signUp: .invite) { test in
             let (client, accounts, now) = (test.client, test.identity.accounts, test.clock.now)
             let code = try await accounts.invite(uses: 2, expiresAt: now + 100, now: now)
@@ -99,7 +99,7 @@ struct AccountTests {
         }
     }
 
-    @Test func `an invitation for one makes one account, however many ask at once`() async throws {
+    @Test func `an invitation for one allows one account, even with concurrent requests`() async throws {
         try await withIdentity(signUp: .invite) { test in
             let code = try await test.identity.accounts.invite(
                 uses: 1, expiresAt: test.clock.now + 100, now: test.clock.now)
@@ -113,7 +113,7 @@ struct AccountTests {
         }
     }
 
-    @Test func `an address makes a few accounts at once and then one a minute, and others are not in its way`()
+    @Test func `an address may create a few accounts at once and then one a minute`()
         async throws
     {
         try await withIdentity { test in

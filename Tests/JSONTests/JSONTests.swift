@@ -24,7 +24,7 @@ import Testing
         "tru ",
         #""\x""#, #""\ud800""#, #""\udc00""#, #""\ud800\u0041""#, "\"\u{1}\"", #""abc"#, "1 2", "1e999", #""\u00g0""#,
     ])
-    func `text that is no JSON is rejected`(text: String) {
+    func `text that is not JSON is rejected`(text: String) {
         #expect(throws: JSONError.self) { try JSON(parsing: text) }
     }
 

@@ -64,7 +64,7 @@ import Testing
         #expect(merge(base, looked, deleted).displaced.isEmpty)
     }
 
-    @Test func `of one scalar the later commit stands and the other is displaced`() {
+    @Test func `of one scalar the later commit wins and the other is displaced`() {
         let result = merge(["title": .string("a")], ["title": .string("mine")], ["title": .string("theirs")])
         #expect(result.fields == ["title": .string("mine")])
         #expect(displaced(result) == ["title=theirs theirs changedOnBothSides"])
@@ -207,7 +207,7 @@ import Testing
             ])
     }
 
-    @Test func `server times are no edits and are never displaced`() {
+    @Test func `server times are not edits and are never displaced`() {
         let base: Fields = ["title": .string("a"), "updatedTime": time(1)]
         let mine: Fields = ["title": .string("b"), "updatedTime": time(2)]
         let theirs: Fields = ["title": .string("a"), "updatedTime": time(3)]

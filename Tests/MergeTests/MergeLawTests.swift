@@ -97,7 +97,7 @@ import Testing
     }
 
     @Test(arguments: seeds)
-    func `whatever a policy does not name survives`(seed: UInt64) {
+    func `fields that a policy does not name survive`(seed: UInt64) {
         forTriples(seed) { base, mine, theirs, story in
             guard mine != nil, theirs != nil else { return }
             let result = merge(base, mine, theirs).fields ?? [:]

@@ -12,7 +12,7 @@ import Testing
         #expect(!found.hasConflict)
     }
 
-    @Test func `mine stands where both changed the same lines`() {
+    @Test func `mine wins where both changed the same lines`() {
         let found = merge("a\nb\nc\nd\n", "a\nmine\nc\nd\n", "a\ntheirs\nc\nD\n")
         #expect(found.text == "a\nmine\nc\nD\n")
         #expect(found.hasConflict)

@@ -54,7 +54,7 @@ struct ChunkedBodyTests {
     }
 
     @Test(arguments: [1, 7, 4096, Int.max])
-    func `Amazon's signed chunks are decoded however they arrive`(pieces: Int) async throws {
+    func `Amazon's signed chunks are decoded for any split of their bytes`(pieces: Int) async throws {
         let result = try await read(
             ChunkedBody(body(Self.plain, pieces: pieces), signer: Self.signer(seed: Self.plainSeed), hasTrailer: false))
         #expect(result.bytes == Array(repeating: UInt8(ascii: "a"), count: 66_560))

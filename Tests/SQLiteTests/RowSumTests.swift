@@ -75,7 +75,7 @@ struct RowSumTests {
             (10, 0, true, .inputOutput), (10, 0, false, .full), (13, 0, true, .full), (14, 28, true, .full),
             (14, 2, true, .cannotOpen), (4874, 5, false, .full), (11, 28, false, .corrupt), (779, 0, true, .damagedRow),
         ] as [(Int32, Int32, Bool, SQLiteError.Code)])
-    func `a full disk is one, however SQLite calls it`(
+    func `every SQLite code of a full disk is recognized`(
         result: Int32, number: Int32, hasSpace: Bool, code: SQLiteError.Code
     ) {
         #expect(SQLiteError.Code(resultCode: result, systemError: number, hasSpace: hasSpace) == code)

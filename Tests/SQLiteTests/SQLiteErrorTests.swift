@@ -12,7 +12,7 @@ struct SQLiteErrorTests {
         return nil
     }
 
-    @Test func `a file that is no database is corrupt, and the error names it and the remedy`() throws {
+    @Test func `a file that is not a database is corrupt, and the error names it and the remedy`() throws {
         let path = directory.file("text.db")
         try Data(String(repeating: "not a database. ", count: 1000).utf8).write(to: URL(fileURLWithPath: path))
         do {

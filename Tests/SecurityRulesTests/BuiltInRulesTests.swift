@@ -35,7 +35,7 @@ struct BuiltInRulesTests {
         #expect(try !rules.allowsRead(of: unowned.name, unowned, by: user, lookup: lookup))
     }
 
-    @Test func `documents below a document belong to its owner, whatever they say themselves`() throws {
+    @Test func `documents below a document belong to its owner, regardless of their own fields`() throws {
         let user = Requester.user("me")
         let below = try Self.document(database, "tasks/theirs/history/x", owner: "me")
         #expect(try !rules.allowsRead(of: below.name, below, by: user, lookup: lookup))

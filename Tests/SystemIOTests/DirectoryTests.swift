@@ -100,7 +100,7 @@ struct DirectoryTests {
         #expect(try root.read("a", limit: 1001).count == 1001)
     }
 
-    @Test func `renames replace, refuse or exchange as asked`() throws {
+    @Test func `renames replace, refuse or exchange as requested`() throws {
         try root.replace("a", with: bytes("a"))
         try root.replace("b", with: bytes("b"))
         #expect(code { try root.rename("a", to: "b", .exclusive) } == .exists)
@@ -115,7 +115,7 @@ struct DirectoryTests {
         #expect(try temporary.names == ["x"])
     }
 
-    @Test func `names that are no text are listed escaped and can be removed`() throws {
+    @Test func `names that are not text are listed escaped and can be removed`() throws {
         let name: [CChar] = [0x61, -1, 0x0A, 0]
         let raw = openat(root.descriptor.rawValue, name, O_CREAT | O_WRONLY | O_CLOEXEC, 0o600)
         #expect(raw >= 0)

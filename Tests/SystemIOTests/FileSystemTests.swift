@@ -8,7 +8,7 @@ struct FileSystemTests {
 
     init() throws { temporary = try TemporaryDirectory() }
 
-    @Test func `a file that is not there is an error or nil as asked`() throws {
+    @Test func `a missing file is an error or nil as requested`() throws {
         #expect(code { _ = try FileSystem.read(root + "/none") } == .notFound)
         #expect(try FileSystem.readIfPresent(root + "/none") == nil)
         #expect(try !FileSystem.remove(root + "/none"))
@@ -88,7 +88,7 @@ struct FileSystemTests {
         }
     }
 
-    @Test func `random bytes come in the number asked for and differ`() {
+    @Test func `random bytes have the requested number and differ`() {
         for count in [0, 1, 7, 8, 9, 100] { #expect(SystemRandom.bytes(count).count == count) }
         #expect(SystemRandom.hex(16) != SystemRandom.hex(16))
         #expect(SystemRandom.hex(16).utf8.count == 32)

@@ -88,7 +88,7 @@ struct TrustedProxiesTests {
         "host/8",
         "[::1]/128", "::ffff:10.0.0.0/104", "10.0.0.0/99999999999999999999", "10.0.0.0 /8",
     ])
-    func `text that is no network is rejected`(text: String) { #expect(IPNetwork(text) == nil) }
+    func `text that is not a network is rejected`(text: String) { #expect(IPNetwork(text) == nil) }
 
     @Test func `limits count an IPv6 network of 64 bits as one`() throws {
         let site = try #require(IPAddress("2001:db8:1:2:3:4:5:6")).site

@@ -41,7 +41,7 @@ struct WaitingTests {
         #expect(try await events(of: inotify).count == 1)
     }
 
-    @Test func `a name that is no text is given escaped`() async throws {
+    @Test func `a name that is not text is returned escaped`() async throws {
         let inotify = try Inotify()
         _ = try inotify.watch(root, for: [.created])
         let name: [CChar] = [0x61, -2, 0]

@@ -241,7 +241,7 @@ struct FaultTests {
         #expect(names == ["Home", "Home/b.md", "Home/c.md", "a.md"])
     }
 
-    @Test func `a file that was put in the place of another is not said to be that one`() throws {
+    @Test func `a file that replaced another is not reported as that one`() throws {
         try disk.save("b.md", bytes("other"))
         before("set the attribute of") { try $0.rename("b.md", to: "a.md", .replacing) }
         #expect(try folder.setIdentifier(path, to: "a", of: stamp()) == nil)
@@ -352,7 +352,7 @@ struct FaultTests {
     }
 
     @Test(arguments: DiskKind.allCases)
-    func `a new directory is looked for where one above it gets another name before it is watched`(kind: DiskKind)
+    func `a rename above a new directory before it is watched requires a scan`(kind: DiskKind)
         throws
     {
         let grounds = try Grounds(kind)

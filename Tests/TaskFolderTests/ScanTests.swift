@@ -5,7 +5,7 @@ import Testing
 
 struct ScanTests {
     @Test(arguments: DiskKind.allCases)
-    func `files of two directories whose names differ in Unicode form are looked at apart`(kind: DiskKind) throws {
+    func `files of two directories with names of different Unicode form are distinct`(kind: DiskKind) throws {
         let grounds = try Grounds(kind)
         try grounds.save("B\u{FC}ro/a.md", "composed")
         try grounds.save("Bu\u{308}ro/b.md", "decomposed")
@@ -103,7 +103,7 @@ struct ScanTests {
         }
     }
 
-    @Test func `a file whose status cannot be had makes its directory unknown`() throws {
+    @Test func `a file whose status cannot be read makes its directory unknown`() throws {
         let disk = MemoryDisk()
         let folder = MemoryTaskFolder(disk: disk)
         try disk.makeDirectories("Work")

@@ -71,7 +71,7 @@ struct SettlerTests {
         #expect(watch.log == [try changed(path)])
     }
 
-    @Test func `a program that saves at each keystroke is heard every two seconds`() throws {
+    @Test func `a program that saves at each keystroke is reported every two seconds`() throws {
         _ = try establish("a.md")
         for count in 0..<1200 {
             try disk.save("a.md", bytes("text \(count)"), habit: .inPlace)
@@ -80,7 +80,7 @@ struct SettlerTests {
         #expect((2...4).contains(watch.log.count), "\(watch.log.count)")
     }
 
-    @Test func `a writer that does not close is heard when it pauses`() throws {
+    @Test func `a writer that does not close is reported when it pauses`() throws {
         let path = try establish("a.md")
         try disk.write("a.md", bytes("one"), closing: false)
         try watch.advance(.milliseconds(149))
@@ -89,7 +89,7 @@ struct SettlerTests {
         #expect(watch.log == [try changed(path)])
     }
 
-    @Test func `a long copy into the attachments is heard when it is done`() throws {
+    @Test func `a long copy into the attachments is reported when it is done`() throws {
         try disk.makeDirectories("a.files")
         try watch.advance(.seconds(1))
         watch.clearLog()
@@ -258,7 +258,7 @@ struct SettlerTests {
         #expect(watch.log.filter { $0 != .obstructed(path) } == [.directoryRemoved(try TaskPath("Diary"))])
     }
 
-    @Test func `a directory that leaves the tree is removed as a whole, and its later changes are not heard`() throws {
+    @Test func `a directory that leaves the tree is removed as a whole, and its later changes are ignored`() throws {
         let path = try establish("Work/a.md")
         try disk.rename("Work", to: ".Work", .replacing)
         try watch.advance(.seconds(2))
@@ -287,7 +287,7 @@ struct SettlerTests {
                 })
     }
 
-    @Test func `an overflow asks for a scan, and what the scan misses is a delete after a second`() throws {
+    @Test func `an overflow requires a scan, and a file that the scan misses is deleted after a second`() throws {
         let path = try establish("a.md")
         disk.setQueueLimit(10)
         for number in 0..<20 { try disk.save("n\(number).md", bytes("x")) }
@@ -395,7 +395,7 @@ struct SettlerTests {
     /// Checks random acts of users and programs at any pace: in the end the reader knows the files
     /// on the disk, no delete of an existing file was ever reported, and each reported delete was
     /// at least a second old.
-    @Test(arguments: Array(1...150) as [UInt64]) func `whatever happens, the reader ends up with what is there`(
+    @Test(arguments: Array(1...150) as [UInt64]) func `after any events, the reader's state matches the disk`(
         seed: UInt64
     ) throws {
         var random = SeededRandom(seed)

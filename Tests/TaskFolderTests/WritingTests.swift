@@ -79,7 +79,7 @@ struct WritingTests {
         #expect(try grounds.names("Work") == ["Ship 1.0.md"])
     }
 
-    @Test(arguments: DiskKind.allCases) func `many are looked at as each alone`(kind: DiskKind) throws {
+    @Test(arguments: DiskKind.allCases) func `many files are examined like each alone`(kind: DiskKind) throws {
         let grounds = try Grounds(kind)
         for path in ["a.md", "Work/b.md", "Work/Deep/c.md"] { try grounds.save(path, path) }
         let paths = try ["a.md", "Work/b.md", "Work/no.md", "Gone/x.md", "Work/Deep/c.md", "Work"].map {

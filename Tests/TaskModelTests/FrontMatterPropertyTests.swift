@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test(arguments: seeds)
-    func `a task travels into a new file and means the same there`(seed: UInt64) {
+    func `a task written to a new file has the same meaning`(seed: UInt64) {
         files(seed) { generated, file, _ in
             let item = TaskItem(fields: file.item.documentFields)
             #expect(item == file.item, "seed \(seed): \(generated.text.debugDescription)")

@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test(arguments: 0..<10 as Range<UInt64>)
-    func `any document makes a file that reads back and then stays as it is`(seed: UInt64) throws {
+    func `any document becomes a file that reads back and is then stable`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         for _ in 0..<100 {
             var fields: [String: Value] = [:]

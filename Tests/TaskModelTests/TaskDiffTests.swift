@@ -19,7 +19,7 @@ import Testing
         #expect(TaskDiff(from: item, to: seen).isEmpty)
     }
 
-    @Test func `a new task says all it has`() {
+    @Test func `the difference from no task contains every field`() {
         let item = TaskItem(title: "x", priority: .low, tags: ["a"], fields: ["k": .integer(1)], userId: "u")
         #expect(
             changes(nil, item) == [

@@ -72,7 +72,7 @@ import Testing
         #expect(TaskFileName.attachment(for: "../\u{202E}fdp.exe") == "- fdp.exe")
     }
 
-    @Test func `folders are no attachment folders`() {
+    @Test func `the directory of a list is never named like an attachment folder`() {
         #expect(TaskFileName.folder(for: "Work").name == "Work")
         #expect(TaskFileName.folder(for: "Work").carriesTitle)
         #expect(TaskFileName.folder(for: "x.Files").name == "x-files")
@@ -82,7 +82,7 @@ import Testing
     }
 
     @Test(arguments: 0..<4 as Range<UInt64>)
-    func `no title makes a path, a hidden name or one too long`(seed: UInt64) {
+    func `no title becomes a path, a hidden name or too long a name`(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         let alphabet: [Unicode.Scalar] =
             Array("ab./\\ \u{0}\n\r\u{301}\u{202E}\u{FEFF}é🛒~#-".unicodeScalars) + ["\u{85}", "\u{FFFF}"]

@@ -54,7 +54,7 @@ import Testing
         #expect(try read(text) == TaskItem(title: "Buy milk", priority: .low, notes: notes))
     }
 
-    @Test func `known keys have fixed types whatever YAML makes of them`() throws {
+    @Test func `known keys have fixed types regardless of YAML's`() throws {
         #expect(try read("---\ntitle: no\ncompleted: yes\ntags: 2026\n---\n").title == "no")
         #expect(try read("---\ntitle: 0123\n---\n").title == "0123")
         #expect(try read("---\ncompleted: Yes\n---\n").completed)
@@ -64,7 +64,7 @@ import Testing
         #expect(try read("---\ntags: [a, b, a]\n---\n").tags == ["a", "b"])
     }
 
-    @Test func `a known key without a value is not said`() throws {
+    @Test func `a known key without a value is absent`() throws {
         #expect(
             try read("---\ntitle:\npriority: ~\ndue: null\ntags:\ncompleted:\n---\n") == TaskItem(title: "Buy milk"))
     }

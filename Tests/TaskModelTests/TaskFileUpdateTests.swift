@@ -127,7 +127,7 @@ import Testing
         #expect(literal == "---\r\n# c\r\na: |\r\n  one\r\n  two\r\nb:\r\n  - x\r\nd:\r\n---\r\n")
     }
 
-    @Test func `source text that is one value is used, whatever this version would have written`() throws {
+    @Test func `source text that parses as the value is kept`() throws {
         let item = TaskItem(title: "T", fields: ["k": .map(["$yaml": .string("plain")])])
         let file = try TaskFile.make(for: item, named: "T.md", writesTitle: false)
         #expect(String(decoding: file.bytes, as: UTF8.self) == "---\nk: plain\n---\n")

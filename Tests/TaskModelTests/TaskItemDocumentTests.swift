@@ -25,7 +25,7 @@ import Testing
         #expect(TaskItem(fields: [:]) == TaskItem(title: ""))
     }
 
-    @Test func `wrong types count as not said, near types are taken`() {
+    @Test func `wrong types count as absent, similar types are converted`() {
         let wrong = Dictionary(
             uniqueKeysWithValues: [
                 "title", "priority", "completed", "due", "dueHasTime", "tags", "notes", "fields",
@@ -51,7 +51,7 @@ import Testing
     @Test(arguments: [
         "2026-11-30", "2026-11-30T17:00", "2026-11-30T17:00+01:00", "2026-11-30T16:00Z", "2026-11-30 17:00:00",
     ])
-    func `a due travels as it was written`(text: String) {
+    func `a due time is stored as it was written`(text: String) {
         let item = TaskItem(title: "x", due: Due(parsing: text))
         #expect(item.due?.text == text)
         #expect(TaskItem(fields: item.documentFields) == item)
@@ -102,7 +102,7 @@ import Testing
         (.double(1.5), nil), (.double(.nan), nil), (.double(.infinity), nil), (.double(1e300), nil),
         (.string("5"), nil),
         (.boolean(true), nil), (.null, nil),
-    ]) func `a size that no file can have counts as not said`(value: Value, size: Int64?) {
+    ]) func `an impossible size counts as absent`(value: Value, size: Int64?) {
         #expect(TaskAttachment(.map(["name": .string("a"), "size": value]))?.size == size)
     }
 }

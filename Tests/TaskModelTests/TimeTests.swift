@@ -45,7 +45,7 @@ import Testing
         "+026-11-30T17:00Z",
         "0001-01-01T00:00+01:00", "9999-12-31T23:59-01:00", "٢٠٢٦-11-30T17:00Z", "2026-11-30X17:00Z",
     ])
-    func `text that is no instant is rejected`(text: String) {
+    func `text that is not an instant is rejected`(text: String) {
         #expect(Timestamp(rfc3339: text) == nil)
     }
 
@@ -76,7 +76,7 @@ import Testing
     }
 
     @Test(arguments: ["soon", "2026-08-220", "2026-13-01", "tomorrow 2026-01-01", "2026", " 2026-01-01", "12:30"])
-    func `other words are no due`(text: String) {
+    func `other words are not a due time`(text: String) {
         #expect(Due(parsing: text) == nil)
     }
 

@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test(arguments: paths)
-    func `a real file's task travels through a document into an equal task elsewhere`(path: String) throws {
+    func `a real file's task is equal after the round trip through a document`(path: String) throws {
         let item = try TaskFile(parsing: bytes(path), named: name(path)).item
         let there = try TaskFile.make(
             for: TaskItem(fields: item.documentFields), named: "Other.md", writesTitle: true)

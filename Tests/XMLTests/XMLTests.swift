@@ -69,7 +69,7 @@ import Testing
         #expect(code(text) == .malformed)
     }
 
-    @Test func `bytes are UTF-8 whatever the declaration says, or UTF-16 with a byte-order mark`() throws {
+    @Test func `bytes are UTF-8 regardless of the declaration, or UTF-16 with a byte-order mark`() throws {
         for declaration in ["", "<?xml version='1.0' encoding='ISO-8859-1'?>"] {
             let latin = Array("\(declaration)<a>".utf8) + [0xE9] + Array("</a>".utf8)
             #expect(throws: XMLError.self) { try XMLElement(parsing: latin) }

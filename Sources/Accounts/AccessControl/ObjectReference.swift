@@ -1,8 +1,8 @@
 import DocumentModel
 import ObjectStorage
 
-/// The key of an attachment's object, `<user>/chunks/<2 hex>/<64 hex>` or `<user>/manifests/<2
-/// hex>/<64 hex>`.
+/// The key of an attachment's object: `<user>/chunks/<2 hex>/<64 hex>` or
+/// `<user>/manifests/<2 hex>/<64 hex>`.
 package struct ObjectReference: Hashable, Sendable {
     /// The user to whom the object belongs.
     let owner: String

@@ -27,7 +27,7 @@ import Testing
         #expect(try orders(.unary(.f, .isNull), []) == ["__name__"])
     }
 
-    @Test func `a document without an ordered field is no result, one with null is`() throws {
+    @Test func `a document without an ordered field is not a result, one with null is`() throws {
         let documents = try sample.documents([.integer(2), nil, .null, .string("x"), .integer(1)])
         #expect(try sample.ids(sample.query(orders: [Query.Order(.f)]), among: documents) == ["02", "04", "00", "03"])
         let descending = sample.query(orders: [Query.Order(.f, descending: true)])

@@ -46,7 +46,7 @@ import Testing
         #expect(outcome.document?.fields == ["a": .integer(2), "m": .map(["x": .integer(9)])])
     }
 
-    @Test func `a masked path makes the maps on its way, a deleted one does not`() throws {
+    @Test func `a masked path creates the maps on its way, a deleted one does not`() throws {
         let fields: [String: Value] = ["p": .map(["q": .map(["r": .integer(1)])]), "a": .map(["b": .null])]
         let outcome = try apply(try update(fields, mask: ["p.q.r", "no.such.path", "a.b"]), to: old)
         #expect(outcome.document?.fields["p"] == .map(["q": .map(["r": .integer(1)])]))
@@ -170,7 +170,7 @@ import Testing
         #expect(outcome.document?.fields["m"] == .map(["x": .integer(1), "y": .integer(2), "u": now]))
     }
 
-    @Test func `an operand that is no number and too many transforms are refused`() throws {
+    @Test func `an operand that is not a number and too many transforms are refused`() throws {
         let path = FieldPath(key: "t")
         let text = try update([:], transforms: [FieldTransform(path, .increment(.string("1")))])
         #expect(refusal(text, of: nil) == WriteError(.invalidArgument, "Input must be int64 or double."))

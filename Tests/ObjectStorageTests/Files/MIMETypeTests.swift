@@ -12,7 +12,7 @@ import Testing
     }
 
     @Test(arguments: ["", "text", "text/", "/plain", "text/plain/x", "te xt/pl@in", "text/\u{e9}", ".a/b", "a/<b>"])
-    func `text that is no type is rejected`(text: String) {
+    func `text that is not a type is rejected`(text: String) {
         #expect(MIMEType(text) == nil)
     }
 
@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test(arguments: ["README", "", "noextension.", "x.unheard-of-extension", "/"])
-    func `a name that says nothing has no type`(name: String) {
+    func `a name without a known extension has no type`(name: String) {
         #expect(MIMEType(fileName: name) == nil || name == "README")
     }
 

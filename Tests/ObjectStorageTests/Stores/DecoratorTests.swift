@@ -17,7 +17,7 @@ import Testing
         #expect(Set(waits).count == waits.count)
     }
 
-    @Test func `the delay is at least the one that the server asks for`() {
+    @Test func `the delay is at least the one that the server requests`() {
         var generator = SeededGenerator(seed: 2)
         var attempts = RetryPolicy.Attempts(RetryPolicy(first: .milliseconds(1), attempts: 3))
         #expect(attempts.wait(asked: .seconds(7), using: &generator) == .seconds(7))

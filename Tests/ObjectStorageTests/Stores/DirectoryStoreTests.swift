@@ -3,7 +3,7 @@ import ObjectStorage
 import Testing
 
 @Suite struct DirectoryStoreTests {
-    @Test func `an object lies where its key says, and nothing else lies about`() async throws {
+    @Test func `an object is at the path of its key, and there are no other files`() async throws {
         let directory = try TemporaryDirectory()
         let store = try DirectoryObjectStore(path: directory.path + "/store")
         try await store.put(ObjectKey("user/chunks/ab/abcd"), [1, 2, 3])
@@ -22,7 +22,7 @@ import Testing
         #expect(page.objects.map(\.key) == [key])
     }
 
-    @Test func `files of another program in the directory are no objects`() async throws {
+    @Test func `files of another program in the directory are not objects`() async throws {
         let directory = try TemporaryDirectory()
         let store = try DirectoryObjectStore(path: directory.path)
         try await store.put(ObjectKey("real"), [1])

@@ -60,7 +60,7 @@ import Testing
         #expect(base.read(first, verifying: false) != Array(earlier[..<first.length]))
     }
 
-    @Test func `a file without any of the chunks is no base`() async throws {
+    @Test func `a file without any of the chunks is not a base`() async throws {
         try FileSystem.replace(path, with: Noise.bytes(100, seed: 2))
         #expect(await BaseFile.find(try manifest(upload(earlier)), in: path, listing: nil) == nil)
     }

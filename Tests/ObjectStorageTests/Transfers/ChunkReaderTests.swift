@@ -48,7 +48,7 @@ import Testing
         return (chunks, expected)
     }
 
-    @Test func `whatever has changed since the earlier version, content is cut as without one`() throws {
+    @Test func `content is cut the same with and without an earlier version`() throws {
         var generator = SeededGenerator(seed: 20_261_127)
         let earlier = Noise.bytes(800_000, seed: 3)
         let manifest = Self.manifest(earlier)
@@ -152,7 +152,7 @@ import Testing
     }
 
     @Test(arguments: [0, 15, 17, 40])
-    func `bytes of any other length are no marks`(count: Int) {
+    func `bytes of any other length are not fingerprints`(count: Int) {
         #expect(ChunkFingerprints(bytes: [UInt8](repeating: 0, count: count)) == nil)
     }
 }

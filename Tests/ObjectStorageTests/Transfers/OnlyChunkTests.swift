@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test(arguments: [1000, 3 << 20])
-    func `a file gets the time and the mode that are asked for`(count: Int) async throws {
+    func `a file gets the requested time and mode`(count: Int) async throws {
         let up = try await uploaded(Noise.bytes(count))
         let time = FileTime(seconds: -1, nanoseconds: 123_456_000)
         let task = DownloadTask(

@@ -115,7 +115,7 @@ import Testing
     /// Controls the queue together with real state machines, as `Transfers` does, by random
     /// commands and ends.
     @Test(arguments: 0..<100)
-    func `queue and machines stay of one mind whatever happens`(seed: UInt64) {
+    func `queue and machines agree after any events`(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         var queue = queue(limit: 3, seed: seed)
         var machines: [TransferID: TransferMachine] = [:]

@@ -361,7 +361,7 @@ import Testing
         #expect(try directory.read("elsewhere") == [1, 2, 3])
     }
 
-    @Test func `compressible content travels small and comes back`() async throws {
+    @Test func `compressible content is sent compressed and round-trips`() async throws {
         let content = Array(String(repeating: "the quick brown fox\n", count: 5000).utf8)
         // A fixed level, because which level is best with a network as fast as memory is another
         // question.

@@ -4,10 +4,11 @@ import Synchronization
 
 /// Issues and recognizes the credentials of the object store.
 ///
-/// Nothing is stored for a temporary credential. Its session token is
-/// `base64url(payload).base64url(HMAC(secret, payload))` with the payload `{"k": access key, "u":
-/// user, "i": issued, "e": expires, "a": anonymous}`, and its secret key is an HMAC over the access
-/// key and the payload. Administrators' keys are rows whose secrets are derived the same way.
+/// The server stores no temporary credentials. A session token is
+/// `base64url(payload).base64url(HMAC(secret, payload))` with the payload
+/// `{"k": access key, "u": user, "i": issued, "e": expires, "a": anonymous}`, and the secret key is
+/// an HMAC over the access key and the payload. Administrators' keys are stored, with secrets that
+/// are derived the same way.
 package final class StorageCredentials: Sendable {
     /// The allowed lifetimes in seconds, from 15 minutes to 12 hours as in AWS.
     package static let lifetimes: ClosedRange<Int64> = 900...43200

@@ -1,8 +1,8 @@
 import CivilTime
 import Control
 
-/// A line of a todo.txt file (the format of todotxt.org): `x 2026-11-21 (A) 2026-11-01 Call Anna
-/// +work @phone due:2026-12-01`.
+/// A line of a todo.txt file (the format of todotxt.org), such as
+/// `x 2026-11-21 (A) 2026-11-01 Call Anna +work @phone due:2026-12-01`.
 ///
 /// Priority A is high, B is medium, and later letters are low; from D on the letter is kept in the
 /// field `todoPriority`. A project `+work` becomes the tag `work`, a context `@phone` the tag

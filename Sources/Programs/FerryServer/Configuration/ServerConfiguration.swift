@@ -21,9 +21,9 @@ struct ServerConfiguration: Sendable, Hashable {
     var published: PublishedAddresses?
     /// The proxies whose header fields name a client's address.
     var trustedProxies = TrustedProxies()
-    /// Whether to behave like Google's emulator for clients with FIRESTORE_EMULATOR_HOST: `Bearer
-    /// owner` is an administrator, ID tokens need no signature, and databases are created at first
-    /// use. On loopback only.
+    /// Whether to behave like Google's emulator for clients with FIRESTORE_EMULATOR_HOST:
+    /// `Bearer owner` is an administrator, ID tokens need no signature, and databases are created
+    /// at first use. On loopback only.
     var isEmulator = false
     /// Whether other machines may be served without TLS.
     var allowsPlaintext = false

@@ -1,5 +1,8 @@
-/// Decides when a change counts. A pure state machine: events and a monotonic time go in, and paths
-/// to examine come out; then what was observed there goes in, and debounced changes come out.
+/// A debouncer that turns the events of a directory into stable changes.
+///
+/// It is a pure state machine. Its input is events with a monotonic time, and its output the paths
+/// to examine. The next input is the state that was observed at these paths, and the output is
+/// debounced changes.
 ///
 ///     handle(event, at: now) …
 ///     while let deadline = nextDeadline, deadline <= now {

@@ -111,7 +111,7 @@ import Ustar
         #expect(contents[0] == "xx" && contents[2] == "xx" && contents[1].contains("9000 bytes"))
     }
 
-    @Test func `a server that makes no archives is asked for one object after the other`() async throws {
+    @Test func `a server without archives is sent one request per object`() async throws {
         let content: ScriptedServer.Answer = { _ in
             HTTPResponse(.ok, headers: ["ETag": "\"e\""], body: .bytes(Array("it".utf8)))
         }

@@ -67,7 +67,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func `a server that asks for time gets it`() async throws {
+    @Test func `a server that requests a delay gets it`() async throws {
         let server = ScriptedServer(
             ScriptedServer.error(.serviceUnavailable, "SlowDown", headers: ["Retry-After": "7"]), ScriptedServer.stored)
         let store = try await server.store()
@@ -170,7 +170,7 @@ import Testing
         #expect(await code { try await store.put(key, [1]) } == .transient)
     }
 
-    @Test func `a range that is answered with something else is refused`() async throws {
+    @Test func `a response with another range is refused`() async throws {
         let server = ScriptedServer(
             { _ in HTTPResponse(.ok, headers: ["ETag": "\"e\""], body: .text("whole object")) },
             { _ in
