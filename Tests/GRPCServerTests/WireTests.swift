@@ -93,7 +93,7 @@ struct WireTests {
         #expect(!isCall(head([("grpc-timeout", text)])))
     }
 
-    @Test func `metadata is what is neither HTTP's nor gRPC's`() {
+    @Test func `metadata has the fields that belong neither to HTTP nor to gRPC`() {
         let head = head([
             (":path", "/a/B"), (":authority", "here"), ("te", "trailers"), ("user-agent", "me"),
             ("grpc-encoding", "gzip"),

@@ -58,8 +58,8 @@ struct FaultTests {
         #expect(try text() == "edited" && names == ["a.md"])
     }
 
-    /// Checks that values which the user removes right after they were written are removed from the
-    /// known content too.
+    /// If the write did not count as done, a value that the user then removes from the file would
+    /// not be recognized as removed.
     @Test func `a write counts as done if the directory of the file is renamed just then`() throws {
         try disk.makeDirectories("Work")
         try disk.save("Work/b.md", bytes("base"))
