@@ -208,7 +208,7 @@ struct SegmentCompactionTests: SegmentTests {
             [~(try segment(1).read(1, at: place.offset + Int64(position))[0])], at: place.offset + Int64(position))
         for _ in 0..<2 {
             let problems = try await store.reclaimSpace()
-            #expect(problems == ["objects/segments/1 at \(place.offset) is not moved: it is not what was put there"])
+            #expect(problems == ["objects/segments/1 at \(place.offset) is not moved: it differs from what was stored"])
             #expect(try await self.place("2", in: store) == place)
             try await expect([3, 5], in: store)
             #expect(try await self.place("3", in: store).number > 1)
