@@ -87,7 +87,7 @@ def test_a_directory_is_imported_as_it_is_and_again_without_doubles(root, machin
     assert set(trial["imported"]) == {"Call.md", "Twice.md", "Work/Ship.md"} and laptop.read("Call.md") is None
     result = laptop.ferry("import", vault, check=False)
     assert result.returncode == 8
-    assert "3 tasks imported, 1 of them changed, 2 left out, 1 hidden not looked at." in result.stderr, result.stderr
+    assert "3 tasks imported, 1 of them changed, 2 left out, 1 hidden ignored." in result.stderr, result.stderr
     assert "picture.png: left out" in result.stderr and "Link.md: left out: It is a link" in result.stderr
     agree(laptop, desk)
     assert desk.read("Call.md") == "---\nstatus: open # mine\n---\nNow\n"

@@ -121,7 +121,7 @@ def test_records_that_cannot_be_imported_are_named(root, machines):
     odd = '{"id":"1","title":"line\u2028separator"}\n{"id":"2","title":"Next","tags":["a",""],"who":1}\n{"id":"3"}\n'
     result = json.loads(laptop.ferry("import", "-", "--json", input=odd, check=False).stdout)
     assert result["imported"] == ["line\u2028separator", "Next"] and len(result["failed"]) == 1, result
-    assert result["changed"][0]["changes"] == ["an empty tag is left out", "'who' is not known, and is left out"]
+    assert result["changed"][0]["changes"] == ["an empty tag is left out", "'who' is unknown and is left out"]
 
 
 def test_an_import_right_after_the_start_makes_no_doubles(machines):

@@ -101,7 +101,7 @@ struct ConfigurationTests {
     @Test(arguments: [
         ("log-level: loud\n", "log-level"), ("tasks: relative\n", "must begin with"),
         ("upload-limit: fast\n", "bytes per second"),
-        ("- a\n", "key: value"), ("tasks: [a]\n", "one value"), ("tasks: /a\nstate: /a/b\n", "apart"),
+        ("- a\n", "key: value"), ("tasks: [a]\n", "one value"), ("tasks: /a\nstate: /a/b\n", "separate"),
     ])
     func `an invalid value is refused with the reason`(text: String, reason: String) throws {
         let directory = try TemporaryDirectory()

@@ -65,7 +65,7 @@ struct AccountTests {
             let path = "/v1/accounts:signUp"
             for body: JSON in [[:], ["email": "a@b.c", "password": "secret1", "invitationCode": "made-up"]] {
                 let refused = try await test.refusal(path, body)
-                #expect(refused?.hasPrefix("ADMIN_ONLY_OPERATION : This server makes no new accounts") == true)
+                #expect(refused?.hasPrefix("ADMIN_ONLY_OPERATION : This server creates no new accounts") == true)
             }
             #expect(await code { _ = try await test.client.signUpAnonymously() } == .signUpRestricted)
             _ = try await test.identity.accounts.add(email: "a@b.c", password: "secret1", now: test.clock.now)
