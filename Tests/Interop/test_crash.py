@@ -164,4 +164,4 @@ def test_an_object_whose_bytes_are_lost_counts_as_absent(tmp_path):
 def check(server):
     found = subprocess.run([str(BIN / "ferry-server"), "check", "--objects", "--data", str(server.data)],
                            capture_output=True, text=True)
-    assert (found.returncode, found.stdout) == (0, f"{server.data} is sound\n"), found.stderr
+    assert (found.returncode, found.stdout) == (0, f"{server.data} is undamaged\n"), found.stderr

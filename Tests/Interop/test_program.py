@@ -265,7 +265,7 @@ def test_check_finds_damage(root, fresh):
         user.s3().put_object(Bucket="ferry", Key=f"{user.id}/large-{n}", Body=b"x" * 300_000)
         user.s3().put_object(Bucket="ferry", Key=f"{user.id}/small-{n}", Body=b"x" * 1000)
     result = run("check", "--objects", "--data", fresh.data)
-    assert (result.returncode, result.stdout) == (0, f"{fresh.data} is sound\n")
+    assert (result.returncode, result.stdout) == (0, f"{fresh.data} is undamaged\n")
     changed, shortened, gone = [path for path in (fresh.data / "objects" / "files").rglob("*") if path.is_file()]
     changed.write_bytes(b"y" * 300_000)
     shortened.write_bytes(b"x" * 299_999)
