@@ -300,7 +300,7 @@ def test_check_finds_damage(root, fresh):
     database.write_bytes(database.read_bytes()[:8192] + b"\xff" * 8192)
     assert "documents/main.db" in run("check", "--data", fresh.data).stdout
     result = run("check", "--data", root / "nowhere")
-    assert result.returncode == 1 and "no server's data" in result.stderr
+    assert result.returncode == 1 and "no server data" in result.stderr
 
 
 def test_documents_are_exported_and_imported_as_lines_of_json(root, fresh):

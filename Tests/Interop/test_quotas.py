@@ -17,7 +17,7 @@ def test_a_commit_over_the_quota_is_refused_completely(small):
     user, other = User(small), User(small)
     tasks = user.db().collection("tasks")
     made = [tasks.add({"userId": user.id})[1] for _ in range(3)]
-    with pytest.raises(exceptions.ResourceExhausted, match="Quota exceeded: the account holds 3 documents of the 3"):
+    with pytest.raises(exceptions.ResourceExhausted, match="Quota exceeded: the account holds 3 documents, and the limit is 3"):
         tasks.add({"userId": user.id}, retry=None)
     with pytest.raises(exceptions.ResourceExhausted):
         made[0].collection("history").add({"value": "counts for whom the task is"}, retry=None)
