@@ -49,7 +49,7 @@ package struct DocumentAccess: DocumentAccessPolicy {
 
         /// Counts the changes again, because others may have read the state before the commit after
         /// the changes were first counted.
-        func end() { access.noteFinished(changes.withLock { $0 }) }
+        func end() { access.noteStored(changes.withLock { $0 }) }
     }
 
     /// Checks a commit inside its transaction.
@@ -117,7 +117,7 @@ package struct DocumentAccess: DocumentAccessPolicy {
         return changes
     }
 
-    func noteFinished(_ changes: Set<Int>) { objects?.changes.note(changes) }
+    func noteStored(_ changes: Set<Int>) { objects?.changes.note(changes) }
 
     /// Checks writes before they are tried.
     ///

@@ -434,7 +434,7 @@ package actor TaskSync {
                 try await loadCatalog()
             }
         }
-        try await exclusively { try await takeUp(isStart: true) }
+        try await withExclusiveAccess { try await takeUp(isStart: true) }
         if !reverted.isEmpty { reviewRevertsLater() }
     }
 

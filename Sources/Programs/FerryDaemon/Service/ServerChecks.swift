@@ -1,3 +1,4 @@
+import CivilTime
 import Control
 import SystemIO
 import TaskModel
@@ -81,6 +82,6 @@ enum ServerChecks {
     private static func time(_ text: String) -> Int64? {
         let parts = text.split(separator: " ")
         guard parts.count == 5, parts[4] == "GMT" else { return nil }
-        return HTTPDate.seconds("Day, \(parts[1]) \(parts[0]) \(parts[3]) \(parts[2]) GMT")
+        return UTCTime(imfFixdate: "Day, \(parts[1]) \(parts[0]) \(parts[3]) \(parts[2]) GMT")?.seconds
     }
 }

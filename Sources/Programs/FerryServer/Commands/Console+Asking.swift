@@ -18,8 +18,8 @@ extension Console {
 
     /// Asks for a line on the terminal. nil: it is empty, or there is no terminal.
     func ask(_ question: String) -> String? {
-        guard isatty(STDIN_FILENO) == 1 else { return nil }
-        write(question, to: STDERR_FILENO)
+        guard StandardStream.input.isTerminal else { return nil }
+        StandardStream.error.write(question)
         let line = readLineOfInput().trimmingPrefix { $0 == " " }
         return line.isEmpty ? nil : String(line)
     }

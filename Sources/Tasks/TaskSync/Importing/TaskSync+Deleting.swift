@@ -185,7 +185,7 @@ extension TaskSync {
 
     /// Sends held deletes and reverts.
     package func approveDeletes(_ tasks: [String]) async throws {
-        try await exclusively {
+        try await withExclusiveAccess {
             try await sendReverts(tasks.filter { reverted[$0] != nil })
             let approved = tasks.filter { held[$0] != nil }
             try await delete(approved)
@@ -196,7 +196,7 @@ extension TaskSync {
 
     /// Brings the files of held deletes back, and those of held reverts to what their tasks are.
     package func restoreDeletes(_ tasks: [String]) async throws {
-        try await exclusively {
+        try await withExclusiveAccess {
             try await undoReverts(tasks.filter { reverted[$0] != nil })
             let restored = tasks.filter { held[$0] != nil }
             try await trashRenamedAttachments(of: restored)

@@ -68,7 +68,7 @@ extension TaskSync {
     private static let revertPause: Duration = .seconds(2)
 
     private func reviewReverts() async throws {
-        try await exclusively {
+        try await withExclusiveAccess {
             isReviewingReverts = false
             guard rootHold == nil else { return reviewRevertsLater() }
             if changes.pendingCount > 0 || environment.now() < (lastRevert ?? .zero) + Self.revertPause {

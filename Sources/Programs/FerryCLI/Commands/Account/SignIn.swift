@@ -1,3 +1,4 @@
+import CommandLineTool
 import Control
 
 /// Asks for passwords and signs in.
@@ -7,7 +8,7 @@ struct SignIn {
     /// A password, from standard input or a prompt; never from an argument.
     func password(_ prompt: String) throws -> String {
         if context.arguments.has("password-stdin") {
-            let text = try context.readStandardInput(limit: 4096)
+            let text = try readStandardInput(limit: 4096)
             return String(text.prefix { $0 != "\n" && $0 != "\r\n" })
         }
         guard let password = context.terminal.readSecret("\(prompt): ") else {

@@ -1,5 +1,6 @@
 import Control
 import Glibc
+import SystemIO
 
 /// The screen of `ferry status --watch`: the status, and below it the transfers that are not over.
 struct StatusWatch {
