@@ -82,8 +82,8 @@ package struct DocumentAccess: DocumentAccessPolicy {
         }
     }
 
-    /// Whether a change adds no references to objects of others but to these: whoever can reference
-    /// an object can read it.
+    /// Whether a change adds no references to objects of others but to these. An account that can
+    /// reference an object can read it.
     static func addsOnly(
         _ readable: Set<ObjectReference>, in change: ProposedChange, of task: Document?, by caller: Caller
     ) -> Bool {

@@ -6,12 +6,13 @@ extension DocumentStore {
     /// Reads at the moment that a request asks for, once the rules have allowed the read.
     ///
     /// - Parameters:
-    ///   - authorize: throws unless the caller may read now and, if a past moment is given, as of it. Nothing is locked and no
-    ///     transaction is begun before it has returned.
-    ///   - body: reads, and checks what it has read where that decides. In a read-write transaction that began earlier, a
-    ///     refusal rolls it back: what it locked after the first check is free again.
-    /// - Returns: also the id of the transaction that was begun for it; empty for none. A transaction begun for a read that fails
-    ///   ends with it, because the client never learns its id.
+    ///   - authorize: Throws unless the caller may read now and, if a past moment is given, as of
+    ///     it. Nothing is locked and no transaction is begun before it has returned.
+    ///   - body: Reads, and checks the results where they decide. In a read-write transaction that
+    ///     began earlier, a refusal rolls it back, which frees what it locked after the first check.
+    /// - Returns: The result, and the id of the transaction that was begun for the read; empty for
+    ///   none. A transaction that was begun for a read that fails ends with it, because the client
+    ///   never learns its id.
     func reading<Result>(
         _ selector: ReadConsistency?, by caller: Caller,
         authorizing authorize: (_ past: Timestamp?) async throws -> Void,

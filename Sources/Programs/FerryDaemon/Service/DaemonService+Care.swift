@@ -1,6 +1,6 @@
 import Control
-import TaskModel
 import SystemIO
+import TaskModel
 import TaskSync
 
 /// Queries about the state of the daemon itself.

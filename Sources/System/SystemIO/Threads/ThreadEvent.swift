@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 
 /// Lets one thread wait for another, for a limited time. It blocks the thread, so it must not be

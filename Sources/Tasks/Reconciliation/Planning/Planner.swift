@@ -17,7 +17,7 @@ package struct Plan: Hashable, Sendable {
 /// and no memory of earlier plans: whatever was interrupted, lost, or changed meanwhile, the next
 /// plan is made of what is then true.
 package enum Planner {
-    /// Returns the plan for the dirty nodes and their neighbours.
+    /// Returns the plan for the dirty nodes and their neighbors.
     package static func plan(_ trees: Trees, dirty: Set<NodeID>, _ conditions: Conditions = Conditions()) -> Plan {
         plan(PlanDraft(Scope.nodes(dirty: dirty, trees), trees, conditions))
     }

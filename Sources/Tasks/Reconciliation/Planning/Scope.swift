@@ -1,19 +1,19 @@
 /// The nodes that a plan has to look at.
 enum Scope {
-    /// Returns the dirty nodes and their neighbours: those on whose decisions theirs depend, or whose
+    /// Returns the dirty nodes and their neighbors: those on whose decisions theirs depend, or whose
     /// decisions depend on theirs.
     static func nodes(dirty: Set<NodeID>, _ trees: Trees) -> Set<NodeID> {
         var scope = dirty
         var queue = Array(dirty)
         while let id = queue.popLast() {
-            for neighbour in neighbours(of: id, trees) where scope.insert(neighbour).inserted {
-                queue.append(neighbour)
+            for neighbor in neighbors(of: id, trees) where scope.insert(neighbor).inserted {
+                queue.append(neighbor)
             }
         }
         return scope
     }
 
-    private static func neighbours(of id: NodeID, _ trees: Trees) -> [NodeID] {
+    private static func neighbors(of id: NodeID, _ trees: Trees) -> [NodeID] {
         let synced = trees.synced[id]
         let file = trees.local[id].file
         let remote = trees.remote[id].document?.state

@@ -127,11 +127,17 @@ extension CommandContext {
             }
             return
         }
-        terminal.print(
-            "\(account.email?.printable ?? "anonymous") (\(account.userID.printable)) on \(account.server.printable)")
+        terminal.print(account.line)
         guard let usage else { return }
         let used = formatted(bytes: usage.objectBytes)
         let allowed = formatted(bytes: usage.objectBytesLimit)
         terminal.print("\(used) of \(allowed) of attachments, \(usage.documents) of \(usage.documentsLimit) documents")
+    }
+}
+
+extension AccountSummary {
+    /// The account as one line of text.
+    fileprivate var line: String {
+        "\(email?.printable ?? "anonymous") (\(userID.printable)) on \(server.printable)"
     }
 }
