@@ -138,6 +138,13 @@ let package = Package(
                 "IdentityServer", "ObjectStorage", "RulesLanguage", "SecurityRules",
             ]),
 
+        target(
+            "ServerData", in: "Accounts",
+            uses: [
+                "BucketStore", "Cryptography", "DocumentModel", "DocumentStore", "IdentityProtocol", "IdentityServer",
+                "ObjectStorage", "S3Server", "SQLite", "SystemIO",
+            ]),
+
         // Tasks
         target("TaskFolder", in: "Tasks", uses: ["SystemIO"]),
         target("Reconciliation", in: "Tasks", uses: ["DocumentModel", "Merge", "TaskModel"]),
@@ -169,7 +176,8 @@ let package = Package(
                 "AccessControl", "BucketStore", "CommandLineTool", "Cryptography", "DocumentModel", "DocumentStore",
                 "FirestoreProtocol", "FirestoreServer", "GRPCProtocol", "GRPCServer", "HTTPClient", "HTTPMessages",
                 "HTTPServer", "IdentityProtocol", "IdentityServer", "JSON",
-                "ObjectStorage", "RulesLanguage", "S3Server", "SQLite", "SystemIO", "SystemService", "YAML",
+                "ObjectStorage", "RulesLanguage", "S3Server", "SQLite", "ServerData", "SystemIO", "SystemService",
+                "YAML",
             ]),
         program("ferryd", runs: "FerryDaemon"),
         program("ferry", runs: "FerryCLI"),
@@ -246,6 +254,11 @@ let package = Package(
                 "AccountClient", "Cryptography", "HTTPClient", "HTTPMessages", "HTTPServer", "IdentityProtocol",
                 "IdentityTestKit", "JSON",
             ]),
+        tests(
+            "ServerData",
+            uses: [
+                "BucketStore", "Cryptography", "DocumentModel", "DocumentStore", "ObjectStorage", "SQLite", "SystemIO",
+            ]),
         tests("TaskFolder", uses: ["SystemIO"]),
         tests("Reconciliation", uses: ["DocumentModel", "Merge", "ReconciliationTestKit", "TaskModel"]),
         tests(
@@ -275,7 +288,7 @@ let package = Package(
             uses: [
                 "AccessControl", "BucketStore", "CommandLineTool", "DocumentModel", "DocumentStore", "FirestoreServer",
                 "HTTPMessages", "HTTPServer", "IdentityProtocol", "IdentityServer", "JSON", "ObjectStorage", "S3Server",
-                "SQLite", "SystemIO",
+                "SQLite", "ServerData", "SystemIO",
             ]),
         tests("FerryCLI", uses: ["CivilTime", "Control", "CommandLineTool", "JSON", "SystemIO"]),
         tests(

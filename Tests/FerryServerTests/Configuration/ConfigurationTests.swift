@@ -1,6 +1,7 @@
 import CommandLineTool
 import IdentityProtocol
 import IdentityServer
+import ServerData
 import SystemIO
 import Testing
 

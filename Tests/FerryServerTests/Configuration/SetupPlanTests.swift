@@ -1,4 +1,5 @@
 import CommandLineTool
+import ServerData
 import SystemIO
 import Testing
 

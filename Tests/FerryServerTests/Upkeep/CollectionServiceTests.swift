@@ -1,3 +1,4 @@
+import ServerData
 import Synchronization
 import SystemService
 import Testing

@@ -1,6 +1,7 @@
 import DocumentModel
 import DocumentStore
 import ObjectStorage
+import ServerData
 import Synchronization
 import SystemIO
 import Testing

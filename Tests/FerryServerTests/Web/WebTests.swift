@@ -8,6 +8,7 @@ import IdentityProtocol
 import IdentityServer
 import JSON
 import S3Server
+import ServerData
 import SystemIO
 import Testing
 

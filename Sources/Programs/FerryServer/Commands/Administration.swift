@@ -1,6 +1,7 @@
 import CommandLineTool
 import Glibc
 import IdentityServer
+import ServerData
 import SystemIO
 
 /// The operations of administrators on a server's data, while the server runs or not.

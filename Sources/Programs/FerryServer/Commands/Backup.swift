@@ -1,4 +1,5 @@
 import CommandLineTool
+import ServerData
 import SystemIO
 
 extension Command {

@@ -3,6 +3,7 @@ import DocumentModel
 import DocumentStore
 import FirestoreServer
 import Glibc
+import ServerData
 import SystemIO
 
 extension Command {

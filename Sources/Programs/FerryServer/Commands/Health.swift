@@ -2,6 +2,7 @@ import CommandLineTool
 import Glibc
 import HTTPClient
 import HTTPMessages
+import ServerData
 import SystemIO
 
 extension Command {

@@ -1,5 +1,6 @@
 import CommandLineTool
 import IdentityServer
+import ServerData
 import SystemIO
 
 extension Command {

@@ -1,6 +1,7 @@
 import BucketStore
 import CommandLineTool
 import Glibc
+import ServerData
 import SystemIO
 
 extension Command {

@@ -1,6 +1,7 @@
 import CommandLineTool
 import DocumentModel
 import DocumentStore
+import ServerData
 import SystemIO
 
 extension Command {

@@ -1,6 +1,7 @@
 import CommandLineTool
 import JSON
 import RulesLanguage
+import ServerData
 import SystemIO
 
 extension Command {

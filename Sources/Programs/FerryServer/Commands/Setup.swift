@@ -1,6 +1,7 @@
 import CommandLineTool
 import Glibc
 import IdentityServer
+import ServerData
 import SystemIO
 
 extension Command {

@@ -2,6 +2,7 @@ import CommandLineTool
 import Glibc
 import IdentityProtocol
 import IdentityServer
+import ServerData
 import SystemIO
 
 extension Command {

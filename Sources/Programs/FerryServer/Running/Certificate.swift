@@ -2,6 +2,7 @@ import GRPCProtocol
 import GRPCServer
 import HTTPMessages
 import HTTPServer
+import ServerData
 import SystemIO
 
 /// The certificate chain and key of both ports, read from their files.

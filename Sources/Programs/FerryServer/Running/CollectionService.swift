@@ -1,4 +1,5 @@
 import SQLite
+import ServerData
 import Synchronization
 import SystemIO
 import SystemService

@@ -2,6 +2,7 @@ import AccessControl
 import HTTPMessages
 import IdentityServer
 import S3Server
+import ServerData
 
 /// The source of the access keys of accounts, administrators and machines.
 struct IdentityCredentials: S3CredentialSource {
@@ -20,7 +21,7 @@ struct SharingPolicy: ObjectAccessPolicy {
     let objects: SharedObjects
 
     func allowsReading(_ key: String, in bucket: String, byAccountAt prefix: String) async throws -> Bool {
-        guard bucket == ServerEndpoints.bucket else { return false }
+        guard bucket == DataLayout.bucket else { return false }
         return try await objects.mayRead(key, by: String(prefix.dropLast()))
     }
 

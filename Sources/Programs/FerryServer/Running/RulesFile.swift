@@ -1,4 +1,5 @@
 import RulesLanguage
+import ServerData
 import Synchronization
 import SystemIO
 

@@ -12,6 +12,7 @@ import IdentityServer
 import ObjectStorage
 import S3Server
 import SQLite
+import ServerData
 import SystemIO
 import SystemService
 

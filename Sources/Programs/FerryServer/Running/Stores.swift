@@ -4,6 +4,7 @@ import DocumentStore
 import FirestoreServer
 import IdentityProtocol
 import ObjectStorage
+import ServerData
 import SystemIO
 import SystemService
 
@@ -46,7 +47,7 @@ struct Stores: Sendable {
         }
         do {
             buckets = try DirectoryBucketStore(directory: directory.objects)
-            _ = try await buckets.createBucket(ServerEndpoints.bucket, now: WallClock.microseconds())
+            _ = try await buckets.createBucket(DataLayout.bucket, now: WallClock.microseconds())
             try await buckets.discardReleased()
         } catch {
             await catalog.close()
@@ -58,7 +59,7 @@ struct Stores: Sendable {
     func probe() async throws {
         let main = try await catalog.store(catalog.main)
         _ = try await main.get([try DocumentName(database: catalog.main, path: "health/check")], at: .strong)
-        _ = try await buckets.index.read { try $0.hasBucket(ServerEndpoints.bucket) }
+        _ = try await buckets.index.read { try $0.hasBucket(DataLayout.bucket) }
     }
 
     /// Returns an account's usage.
@@ -92,7 +93,7 @@ extension Stores {
     func manifest(at key: String) async throws -> [UInt8]? {
         let buckets = buckets
         return try await buckets.run {
-            let record = try buckets.index.readHere { try $0.object(ServerEndpoints.bucket, key) }
+            let record = try buckets.index.readHere { try $0.object(DataLayout.bucket, key) }
             guard let record, record.size <= Manifest.byteLimit else { return nil }
             do {
                 return try buckets.open(record).read(Manifest.byteLimit, at: 0)

@@ -1,4 +1,5 @@
 import Glibc
+import ServerData
 import SystemIO
 
 /// systemd, as far as `ferry-server setup` needs it.

@@ -1,3 +1,4 @@
+import ServerData
 import SystemIO
 
 /// What `ferry-server setup` makes of its answers: the configuration file, and the address for machines.

@@ -5,6 +5,7 @@ import DocumentModel
 import DocumentStore
 import FirestoreServer
 import IdentityServer
+import ServerData
 import Synchronization
 import SystemService
 
@@ -36,7 +37,7 @@ struct AccountRemoval: Sendable {
             // would delay all other changes.
             let files = try await stores.buckets.index.write { database in
                 let removed = try database.removeObjects(
-                    below: prefix, in: ServerEndpoints.bucket, from: start, keeping: kept, limit: Self.batch)
+                    below: prefix, in: DataLayout.bucket, from: start, keeping: kept, limit: Self.batch)
                 next.withLock { $0 = removed.next }
                 return removed.files
             }

@@ -1,4 +1,5 @@
 import ObjectStorage
+import ServerData
 import SystemIO
 
 /// A collection like `ObjectCollection` in a bucket of another S3 store, with keys of the server's

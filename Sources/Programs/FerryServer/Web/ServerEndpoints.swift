@@ -3,6 +3,7 @@ import HTTPMessages
 import HTTPServer
 import JSON
 import S3Server
+import ServerData
 import SystemIO
 
 /// The addresses of a running server, which `GET /.well-known/ferry` returns, so that `ferry login`
@@ -17,7 +18,6 @@ struct ServerEndpoints: Sendable {
     /// The bucket of another store for attachments; nil if the server holds them.
     var objects: ForeignBucket?
 
-    static let bucket = "ferry"
     static let region = S3Protocol.region
 
     /// The server's own URL.
@@ -60,7 +60,7 @@ struct ServerEndpoints: Sendable {
     /// `sts`, or, for `own`, from the operator of the other store.
     private func objects(at url: String) -> JSON {
         [
-            "url": .string(objects?.url ?? url), "bucket": .string(objects?.bucket ?? Self.bucket),
+            "url": .string(objects?.url ?? url), "bucket": .string(objects?.bucket ?? DataLayout.bucket),
             "region": .string(objects?.region ?? Self.region), "keys": objects == nil ? "sts" : "own",
         ]
     }

@@ -1,10 +1,10 @@
 import DocumentStore
-import IdentityProtocol
+package import IdentityProtocol
 import SQLite
 import SystemIO
 
 /// The usage of accounts, read from the databases of a server that may be running.
-struct StoredUsage {
+package struct StoredUsage {
     private let documents: [String: Int64]
     private let objects: [String: Int64]
 
@@ -12,13 +12,13 @@ struct StoredUsage {
     ///
     /// - Parameter directory: The data directory. Usage is 0 if a database does not exist, or was
     ///   never opened by a server that counts usage.
-    init(_ directory: String) throws {
+    package init(_ directory: String) throws {
         documents = try Self.read(
             "\(directory)/\(DataLayout.documents)", "SELECT owner, documents FROM usage")
         objects = try Self.read("\(directory)/\(DataLayout.index)", "SELECT owner, bytes FROM usage")
     }
 
-    func of(_ user: String) -> AccountUsage {
+    package func of(_ user: String) -> AccountUsage {
         AccountUsage(objectBytes: objects[user] ?? 0, documents: documents[user] ?? 0)
     }
 

@@ -1,7 +1,7 @@
 import SystemIO
 import Testing
 
-@testable import FerryServer
+@testable import ServerData
 
 struct DataDirectoryTests {
     @Test func `a directory serves one server at a time`() throws {

@@ -1,4 +1,4 @@
-import ObjectStorage
+package import ObjectStorage
 import SQLite
 
 /// The manifests, and the chunks of single-chunk files, to which documents refer: tasks, including
@@ -7,15 +7,15 @@ import SQLite
 /// The bytes of all documents of all databases are searched, whatever the names of their fields. A
 /// text that only looks like a reference keeps an object longer than needed, but a reference that
 /// is overlooked would lose one.
-struct ObjectReferences {
-    private(set) var manifests: Set<ContentHash> = []
-    private(set) var chunks: Set<ContentHash> = []
+package struct ObjectReferences {
+    package private(set) var manifests: Set<ContentHash> = []
+    package private(set) var chunks: Set<ContentHash> = []
     /// The references of the current documents. If an object of the other references is missing, a
     /// read in the past fails, which is not damage: the objects of a deleted account are removed
     /// before the log of its documents.
-    private(set) var present: (manifests: Set<ContentHash>, chunks: Set<ContentHash>) = ([], [])
+    package private(set) var present: (manifests: Set<ContentHash>, chunks: Set<ContentHash>) = ([], [])
     /// The users among `users` that any document mentions.
-    private(set) var usersWithDocuments: Set<String> = []
+    package private(set) var usersWithDocuments: Set<String> = []
 
     static let manifestMark = Array("/manifests/".utf8)
     static let chunkMark = Array("/chunks/".utf8)
@@ -23,7 +23,7 @@ struct ObjectReferences {
     /// Collects the references.
     ///
     /// - Parameter users: The users who have objects.
-    init(in layout: DataLayout, of users: Set<String>) throws {
+    package init(in layout: DataLayout, of users: Set<String>) throws {
         for name in try layout.databases() where name.hasPrefix("documents/") {
             let database = try SQLiteDatabase(path: "\(layout.path)/\(name)")
             defer { database.close() }

@@ -1,6 +1,6 @@
 /// A failure of `ferry-server`.
-struct ServerError: Error, CustomStringConvertible {
-    enum Code: Sendable {
+package struct ServerError: Error, CustomStringConvertible {
+    package enum Code: Sendable {
         /// An option, a key of the configuration file, or a file that it names cannot be used.
         case configuration
         /// The directory belongs to another server, or the port is taken.
@@ -11,16 +11,16 @@ struct ServerError: Error, CustomStringConvertible {
         case failed
     }
 
-    let code: Code
+    package let code: Code
     /// The description: the failure, its subject, and what to do.
-    let message: String
-    let cause: (any Error)?
+    package let message: String
+    package let cause: (any Error)?
 
-    init(_ code: Code, _ message: String, cause: (any Error)? = nil) {
+    package init(_ code: Code, _ message: String, cause: (any Error)? = nil) {
         self.code = code
         self.message = message
         self.cause = cause
     }
 
-    var description: String { message }
+    package var description: String { message }
 }

@@ -9,18 +9,24 @@ import SystemIO
 ///
 /// The copy gets its name when it is complete, checked and on the disk. Documents are copied before
 /// objects, so that no document refers to an object that is not in the copy.
-struct DataCopy {
-    let source: DataLayout
-    let target: DataLayout
+package struct DataCopy {
+    package let source: DataLayout
+    package let target: DataLayout
     /// Whether attachments are stored here. Otherwise missing attachments are not a problem.
-    var keepsAttachments = true
+    package var keepsAttachments: Bool
 
-    struct Summary {
-        var databases = 0
-        var objects = 0
-        var bytes: Int64 = 0
+    package init(source: DataLayout, target: DataLayout, keepsAttachments: Bool = true) {
+        self.source = source
+        self.target = target
+        self.keepsAttachments = keepsAttachments
+    }
+
+    package struct Summary {
+        package var databases = 0
+        package var objects = 0
+        package var bytes: Int64 = 0
         /// The damage in the copy, which the source has too.
-        var problems: [DataProblem] = []
+        package var problems: [DataProblem] = []
     }
 
     /// The maximum number of rounds for objects that are replaced while they are copied.
@@ -30,7 +36,7 @@ struct DataCopy {
     /// file is damaged, no copy is left.
     ///
     /// - Throws: `ServerError`, for example if the target exists.
-    func run() throws -> Summary {
+    package func run() throws -> Summary {
         guard FileSystem.exists("\(source.path)/documents") else {
             throw ServerError(.notFound, "\(source.path) has no server data.")
         }

@@ -1,22 +1,22 @@
-import Glibc
-import SystemIO
+package import Glibc
+package import SystemIO
 
 /// The directory with all data of a server, of mode 0700 and for one server at a time.
 ///
 /// `documents/` holds the databases, `objects/` the buckets, `accounts/` the users, their sessions
 /// and the keys that sign their tokens, and `lock` the id of the server's process.
-final class DataDirectory: Sendable {
-    let path: String
+package final class DataDirectory: Sendable {
+    package let path: String
     private let lock: FileLock
 
-    var documents: String { "\(path)/documents" }
-    var objects: String { "\(path)/objects" }
-    var accounts: String { "\(path)/accounts" }
+    package var documents: String { "\(path)/documents" }
+    package var objects: String { "\(path)/objects" }
+    package var accounts: String { "\(path)/accounts" }
 
     /// Creates the directory if it is absent, and locks it for as long as the value exists.
     ///
     /// - Throws: `ServerError` with `.inUse` if a server uses it.
-    init(path: String) throws {
+    package init(path: String) throws {
         self.path = path
         try FileSystem.makeDirectories(path, mode: 0o700)
         // An existing directory may be accessible to others.
@@ -36,13 +36,13 @@ final class DataDirectory: Sendable {
     }
 
     /// Writes where the server listens into the lock, for `ferry-server health`.
-    func note(http: ListenAddress, isSecure: Bool) throws {
+    package func note(http: ListenAddress, isSecure: Bool) throws {
         try lock.write(note: "\(getpid()) \(http) \(isSecure ? "tls" : "plain")\n")
     }
 
     /// The HTTP address of the server that serves from a directory, and whether with TLS; nil where none does, or where
     /// it is not ready.
-    static func listening(of path: String) -> (address: ListenAddress, isSecure: Bool)? {
+    package static func listening(of path: String) -> (address: ListenAddress, isSecure: Bool)? {
         guard server(of: path) != nil, let note = FileLock.note(of: "\(path)/lock") else { return nil }
         let words = note.split(whereSeparator: \.isWhitespace)
         guard words.count == 3, let address = ListenAddress(String(words[1])) else { return nil }
@@ -50,7 +50,7 @@ final class DataDirectory: Sendable {
     }
 
     /// The process that serves from a directory; nil where none does.
-    static func server(of path: String) -> pid_t? {
+    package static func server(of path: String) -> pid_t? {
         guard FileSystem.exists("\(path)/lock") else { return nil }
         if (try? FileLock.acquire("\(path)/lock")) != nil { return nil }
         return holder(of: path)

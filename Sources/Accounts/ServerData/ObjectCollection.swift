@@ -9,26 +9,37 @@ import SystemIO
 /// `CollectionTerms` decide what is removed, and when. Objects marked for deletion can still be
 /// read, but HEAD and listings omit them; uploading one again removes the mark. A kill at any point
 /// leaves at worst a file that no record refers to. Places in segments are freed by the store.
-struct ObjectCollection {
-    let layout: DataLayout
+package struct ObjectCollection {
+    package let layout: DataLayout
     /// The time in microseconds since 1970, by the server's clock.
-    let now: Int64
+    package let now: Int64
     /// The grace period in microseconds.
-    let grace: Int64
+    package let grace: Int64
     /// Whether attachments are stored here. Otherwise missing attachments are not a problem.
-    var keepsAttachments = true
+    package var keepsAttachments: Bool
     /// Whether to stop. It is called from time to time; once it returns true, `run` throws
     /// `CancellationError`, and the next run does the rest.
-    var isCancelled: () -> Bool = { false }
+    package var isCancelled: () -> Bool
+
+    package init(
+        layout: DataLayout, now: Int64, grace: Int64, keepsAttachments: Bool = true,
+        isCancelled: @escaping () -> Bool = { false }
+    ) {
+        self.layout = layout
+        self.now = now
+        self.grace = grace
+        self.keepsAttachments = keepsAttachments
+        self.isCancelled = isCancelled
+    }
 
     /// The age in microseconds below which objects are not examined, because their upload may be in
     /// progress.
-    static let youth = microseconds(days: 1)
+    package static let youth = microseconds(days: 1)
     /// The age in microseconds at which an unfinished multipart upload is removed.
-    static let uploadLife = microseconds(days: 7)
+    package static let uploadLife = microseconds(days: 7)
     private static let batch = 500
 
-    static func microseconds(days: Int) -> Int64 { Int64(days) * 24 * 3600 * 1_000_000 }
+    package static func microseconds(days: Int) -> Int64 { Int64(days) * 24 * 3600 * 1_000_000 }
 
     private struct Stored {
         let key: String
@@ -44,7 +55,7 @@ struct ObjectCollection {
     /// Runs the collection.
     ///
     /// - Parameter changes: Whether to mark and remove objects; false only reports.
-    func run(changes: Bool) throws -> CollectionReport {
+    package func run(changes: Bool) throws -> CollectionReport {
         var report = CollectionReport()
         let path = "\(layout.path)/\(DataLayout.index)"
         guard FileSystem.exists(path) else { return report }
@@ -109,11 +120,11 @@ struct ObjectCollection {
             report.add(object.size, isNeeded: isNeeded, isRemoved: verdict == .remove)
         }
         guard changes else { return }
-        try inBatches(acquitted, database) { try database.unmark(ServerEndpoints.bucket, $0.key) }
+        try inBatches(acquitted, database) { try database.unmark(DataLayout.bucket, $0.key) }
         try inBatches(condemned, database) { object in
             try database.execute(
                 "INSERT OR IGNORE INTO condemned SELECT bucket, key, ? FROM object WHERE bucket = ? AND key = ? AND file = ?",
-                [.integer(now), .text(ServerEndpoints.bucket), .text(object.key), .text(object.file)])
+                [.integer(now), .text(DataLayout.bucket), .text(object.key), .text(object.file)])
         }
         try inBatches(dead, database) { object in
             // Skip it if it was uploaded again, or unmarked, since it was examined.
@@ -121,14 +132,14 @@ struct ObjectCollection {
                 FROM object WHERE bucket = ?1 AND key = ?2 AND file = ?3
                     AND EXISTS (SELECT 1 FROM condemned WHERE bucket = ?1 AND key = ?2)
                 """
-            let values: [SQLiteValue] = [.text(ServerEndpoints.bucket), .text(object.key), .text(object.file)]
+            let values: [SQLiteValue] = [.text(DataLayout.bucket), .text(object.key), .text(object.file)]
             try Self.release("SELECT file \(condition)", values, database)
             try database.execute("DELETE \(condition)", values)
-            if try database.object(ServerEndpoints.bucket, object.key) == nil {
-                try database.unmark(ServerEndpoints.bucket, object.key)
+            if try database.object(DataLayout.bucket, object.key) == nil {
+                try database.unmark(DataLayout.bucket, object.key)
             }
         }
-        for object in dead where try database.object(ServerEndpoints.bucket, object.key)?.file != object.file {
+        for object in dead where try database.object(DataLayout.bucket, object.key)?.file != object.file {
             remove(object.file)
         }
     }
@@ -178,7 +189,7 @@ struct ObjectCollection {
             return bytes
         } catch {
             // A running server may have moved it since it was looked up.
-            let present = try database.object(ServerEndpoints.bucket, manifest.key)?.file
+            let present = try database.object(DataLayout.bucket, manifest.key)?.file
             guard let present, present != file else { throw error }
             return try bytes(of: manifest, at: present, database)
         }
@@ -205,7 +216,7 @@ struct ObjectCollection {
             LEFT JOIN condemned ON condemned.bucket = object.bucket AND condemned.key = object.key
             WHERE object.bucket = ?
             """
-        try database.query(sql, [.text(ServerEndpoints.bucket)]) { row in
+        try database.query(sql, [.text(DataLayout.bucket)]) { row in
             let key = row.text(0)
             guard let (user, isManifest, hash) = Self.parts(of: key) else { return }
             objects[user, default: []].append(

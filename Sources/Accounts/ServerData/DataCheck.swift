@@ -8,13 +8,13 @@ import SQLite
 import SystemIO
 
 /// A problem of a server's data.
-struct DataProblem: Sendable, Hashable, CustomStringConvertible {
-    let description: String
+package struct DataProblem: Sendable, Hashable, CustomStringConvertible {
+    package let description: String
     /// Whether everything else can still be used: a document, an object or an index is damaged, but
     /// no file as a whole.
-    let isContained: Bool
+    package let isContained: Bool
 
-    init(_ description: String, isContained: Bool) {
+    package init(_ description: String, isContained: Bool) {
         self.description = description
         self.isContained = isContained
     }
@@ -25,18 +25,24 @@ struct DataProblem: Sendable, Hashable, CustomStringConvertible {
 /// The check covers whether all files exist, whether each database's file is intact, whether
 /// documents, their indexes and their log are consistent, whether keys and accounts can be used,
 /// and whether the objects that documents refer to exist.
-struct DataCheck {
-    let layout: DataLayout
+package struct DataCheck {
+    package let layout: DataLayout
     /// Whether to read every object and compare it with its checksum or entity tag, instead of
     /// checking its size only.
-    let readsObjects: Bool
+    package let readsObjects: Bool
     /// Whether attachments are stored here. Otherwise missing attachments are not a problem.
-    var keepsAttachments = true
+    package var keepsAttachments: Bool
+
+    package init(layout: DataLayout, readsObjects: Bool, keepsAttachments: Bool = true) {
+        self.layout = layout
+        self.readsObjects = readsObjects
+        self.keepsAttachments = keepsAttachments
+    }
 
     /// Returns the problems; empty if there are none.
     ///
     /// - Throws: `ServerError` if the data cannot be checked, for example because the disk is full.
-    func problems() throws -> [DataProblem] {
+    package func problems() throws -> [DataProblem] {
         var problems = DataLayout.required.filter { !FileSystem.exists("\(layout.path)/\($0)") }.map {
             DataProblem("\($0) is missing", isContained: false)
         }

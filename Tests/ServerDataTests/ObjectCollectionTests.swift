@@ -7,7 +7,7 @@ import SQLite
 import SystemIO
 import Testing
 
-@testable import FerryServer
+@testable import ServerData
 
 /// A data directory with documents and objects, and a clock that the test advances.
 private final class Ground {
@@ -26,7 +26,7 @@ private final class Ground {
         database = DatabaseName(project: "ferry")
         documents = try await SQLiteDocumentStore(database, path: "\(directory.path)/documents/main.db")
         buckets = try DirectoryBucketStore(directory: "\(directory.path)/objects")
-        _ = try await buckets.createBucket(ServerEndpoints.bucket, now: now)
+        _ = try await buckets.createBucket(DataLayout.bucket, now: now)
     }
 
     func close() async {
@@ -48,7 +48,7 @@ private final class Ground {
         let record = ObjectRecord(
             key: key.text, file: file, size: Int64(bytes.count), etag: "", modified: now,
             contentType: "", headers: [:])
-        await buckets.discard(try await buckets.index.write { try $0.put(record, in: ServerEndpoints.bucket) })
+        await buckets.discard(try await buckets.index.write { try $0.put(record, in: DataLayout.bucket) })
     }
 
     /// Stores a file of one chunk for each text, like an upload.
@@ -89,13 +89,13 @@ private final class Ground {
 
     func keys() async throws -> [String] {
         let listing = try await buckets.index.read {
-            try $0.list(ServerEndpoints.bucket, prefix: "", delimiter: nil, after: "", limit: 1000)
+            try $0.list(DataLayout.bucket, prefix: "", delimiter: nil, after: "", limit: 1000)
         }
         return listing.entries.compactMap { if case .object(let object) = $0 { object.key } else { nil } }
     }
 
     func isStored(_ key: ObjectKey) async throws -> Bool {
-        let record = try await buckets.index.read { try $0.object(ServerEndpoints.bucket, key.text) }
+        let record = try await buckets.index.read { try $0.object(DataLayout.bucket, key.text) }
         guard let record else { return false }
         return buckets.holds(record)
     }
@@ -194,7 +194,7 @@ struct ObjectCollectionTests {
         let manifest = try await ground.upload(["one"])
         try await ground.attach(manifest, to: "a")
         let key = alice.manifest(manifest.id).text
-        let before = try #require(try await ground.buckets.index.read { try $0.object(ServerEndpoints.bucket, key) })
+        let before = try #require(try await ground.buckets.index.read { try $0.object(DataLayout.bucket, key) })
         let after = try await ground.buckets.keep(manifest.bytes[...], SHA256.hash(manifest.bytes))
         let layout = DataLayout(path: ground.directory.path)
         let index = try SQLiteDatabase(path: "\(layout.path)/\(DataLayout.index)")
