@@ -208,7 +208,7 @@ final class ObjectSegments: Sendable {
         let count = EntryFormat.headSize + Int(place.size)
         let entry = try FileDescriptor(path: path(of: place.number), .read).read(count, at: place.offset)
         guard let object = EntryFormat.object(entry, named: place.description) else {
-            throw BucketStoreError(.damaged, "it is not what was put there")
+            throw BucketStoreError(.damaged, "it differs from what was stored")
         }
         return object
     }

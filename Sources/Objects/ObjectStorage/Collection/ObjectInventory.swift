@@ -33,7 +33,7 @@ package struct ObjectInventory: Sendable {
                 group.addTask {
                     let bytes = try await store.read(namespace.manifest(id), limit: Manifest.byteLimit)
                     guard ContentHash(of: bytes) == id else {
-                        throw ObjectStorageError(.corrupt, "the manifest \(id) is not what was put there")
+                        throw ObjectStorageError(.corrupt, "the manifest \(id) differs from what was stored")
                     }
                     return try Manifest(parsing: bytes).chunks.map(\.id)
                 }
