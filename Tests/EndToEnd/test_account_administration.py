@@ -214,7 +214,7 @@ def test_changes_over_the_quota_stay_on_the_machine_and_status_names_the_remedy(
         return next((p for p in laptop.status()["problems"] if p["code"] == "quota"), None)
 
     told = until(problem, "the refusal")
-    assert "14 that it may" in told["message"] and "whoami" in told["hint"], told
+    assert "the limit is 14" in told["message"] and "whoami" in told["hint"], told
     assert laptop.status()["state"] == "running"
     assert laptop.json("whoami")["usage"]["documents"] <= 14
     # Existing accounts keep working.

@@ -64,13 +64,29 @@ def type_on(machine, command, answers=""):
                 printed = b""
     os.close(main)
     assert process.wait(10) == 0, (command, printed)
-    lines = []
-    for line in printed.decode().replace("\r", "").splitlines():
-        while line.startswith("\x1b[1A"):
-            line = line.removeprefix("\x1b[1A").removeprefix("\x1b[J")
-            lines = lines[:-1]
-        lines.append(line)
-    return "\n".join(lines).strip("\n")
+    return screen_of(printed.decode()).strip("\n")
+
+
+def screen_of(printed):
+    """Returns what a terminal shows after it got a text whose control codes move the cursor or erase."""
+    rows, row, column = [[]], 0, 0
+    for number, code, character in re.findall(r"\x1b\[(\d*)([AGJK])|(?:\x1b\[[\d;]*m)?([^\x1b])", printed):
+        if character == "\n":
+            row, column = row + 1, 0
+            rows += [[]] * (row == len(rows))
+        elif character == "\r":
+            column = 0
+        elif character:
+            rows[row] = rows[row][:column] + [" "] * (column - len(rows[row])) + [character] + rows[row][column + 1:]
+            column += 1
+        elif code == "A":
+            row = max(0, row - int(number or 1))
+        elif code == "G":
+            column = int(number or 1) - 1
+        else:
+            rows[row] = rows[row][:column]
+            rows = rows[:row + 1] if code == "J" else rows
+    return "\n".join("".join(cells).rstrip() for cells in rows)
 
 
 def test_the_first_session_runs_as_written(root, server, laptop):

@@ -61,16 +61,6 @@ def test_a_directory_in_the_place_of_a_task_is_reported(machines):
     assert desk.read("Plan.md") == "the plan\n"
 
 
-def test_a_link_in_the_place_of_a_list_is_reported_before_anything_comes(machines, root):
-    laptop, desk = machines
-    laptop.write("Work/w.md", "work\n")
-    agree(laptop, desk)
-    os.rename(laptop.tasks / "Work", root / "elsewhere")
-    os.symlink(root / "elsewhere", laptop.tasks / "Work")
-    until(lambda: ("symbolic-link", "Work") in [(p["code"], p["subject"]) for p in laptop.status()["problems"]],
-          laptop.status)
-
-
 def test_a_note_that_two_machines_create_apart_is_one_task(server, machines):
     laptop, desk = machines
     laptop.write("Other.md", "seen\n")

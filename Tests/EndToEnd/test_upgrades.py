@@ -13,6 +13,7 @@ STEPS = {
         4: "DROP TABLE sync_write",
         5: "ALTER TABLE sync_attachment DROP COLUMN content; ALTER TABLE sync_attachment DROP COLUMN marks",
         6: ";".join(f"ALTER TABLE {table} DROP COLUMN sum" for table in ("sync_file", "sync_list", "sync_attachment", "sync_step")),
+        7: "DROP TABLE sync_version",
     },
     "client": {
         2: """ALTER TABLE client_state RENAME TO client_state_after;
@@ -30,6 +31,14 @@ STEPS = {
         7: ";".join(f"DROP TRIGGER {name}" for name in (
             "object_added", "object_replaced", "object_removed", "part_added", "part_replaced", "part_removed",
             "upload_removed")) + "; DROP TABLE usage",
+        8: """DROP TRIGGER object_added; DROP TRIGGER object_removed; ALTER TABLE usage DROP COLUMN objects;
+              CREATE TRIGGER object_added AFTER INSERT ON object WHEN instr(NEW.key, '/') > 1 BEGIN
+                  INSERT INTO usage VALUES (substr(NEW.key, 1, instr(NEW.key, '/') - 1), NEW.size)
+                      ON CONFLICT (owner) DO UPDATE SET bytes = bytes + excluded.bytes;
+              END;
+              CREATE TRIGGER object_removed AFTER DELETE ON object BEGIN
+                  UPDATE usage SET bytes = bytes - OLD.size WHERE owner = substr(OLD.key, 1, instr(OLD.key, '/') - 1);
+              END""",
     },
     "documents": {
         # The index is rebuilt from the documents, regardless of its content.

@@ -131,8 +131,6 @@ package actor TaskSync {
     var misnamedLists: Set<DocumentName> = []
     /// Lists whose directories are gone here while tasks may still be in them, with where they were.
     var vanishedLists: [String: TaskPath] = [:]
-    /// Places of those where something that is no directory was seen.
-    var replacedLists: Set<TaskPath> = []
     /// Where those would be by the renames that were told of since.
     var carriedLists: [String: TaskPath] = [:]
     /// Lists whose directories were not where they should be when they were to get other names, and since when.

@@ -20,8 +20,8 @@ struct ListSharing: Sendable {
 
     /// Invites an account to a list.
     func share(_ list: String, with user: String) async throws -> ListSummary {
-        let summary = try await self.list(named: list)
         guard let account = await access.account.current else { throw Account.nobody }
+        let summary = try await self.list(named: list)
         guard let ownName = account.email else {
             throw ControlError(
                 .conflict, "Nobody could tell whose list it is: this account has no e-mail address.",

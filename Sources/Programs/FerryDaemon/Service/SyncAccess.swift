@@ -51,12 +51,12 @@ extension ControlError {
         case .tooLarge:
             self.init(
                 .tooLarge, error.message,
-                hint: "'ferry attachments TASK' shows what is attached, 'ferry detach' takes it off.")
+                hint: "'ferry attachments TASK' lists the attachments, 'ferry detach' removes one.")
         case .exists: self.init(.alreadyThere, error.message)
-        case .noSpace: self.init(.noSpace, error.message, hint: "Make room and attach it again.")
+        case .noSpace: self.init(.noSpace, error.message, hint: "Free some space and attach it again.")
         case .offline: self.init(.offline, error.message, hint: "ferry doctor", isRetryable: true)
         case .refused: self.init(.permissionDenied, error.message)
-        case .held: self.init(.unavailable, error.message, hint: "'ferry status' says what helps.")
+        case .held: self.init(.unavailable, error.message, hint: "'ferry status' says what to do.")
         }
     }
 

@@ -46,7 +46,7 @@ struct ServerDescription: Sendable, Hashable {
     static let none = ServerDescription()
 
     private init() {
-        (url, project, database, bucket, region) = ("", "ferry", "(default)", "ferry", "us-east-1")
+        (url, project, database, bucket, region) = ("none", "ferry", "(default)", "ferry", "us-east-1")
         // The discard port (RFC 863) of this machine.
         (documents, objects, identity) = ("127.0.0.1:9", "http://127.0.0.1:9", "http://127.0.0.1:9")
         (documentsUseTLS, keepsObjects, accounts) = (false, true, nil)

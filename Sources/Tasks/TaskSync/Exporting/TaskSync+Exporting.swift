@@ -121,6 +121,10 @@ extension TaskSync {
                         continue
                     }
                 }
+                if isToBeJoined(item.task, in: list) {
+                    retries.insert(item.task)
+                    continue
+                }
                 if let other = try await makeWay(for: item, in: directory, reserved) { moved.insert(other) }
                 let plan = try FileExport.plan(
                     item.view, row: item.row, directory: directory, number: names.number(of: item.task)

@@ -99,6 +99,15 @@ extension TaskSync {
         return true
     }
 
+    /// Whether a task that was made here of a file may join the task that its name belongs to, which
+    /// gets a file first. Until then the file keeps its name.
+    func isToBeJoined(_ task: String, in list: String?) -> Bool {
+        guard created[task] != nil, let path = index.path(of: task),
+            let owner = names.owner(of: path.name, in: list ?? "")
+        else { return false }
+        return owner != task && index.path(of: owner) == nil && held[owner] == nil
+    }
+
     private func forgetJoined(_ task: String) {
         index.remove(task: task)
         attachments.removeAll(of: task)

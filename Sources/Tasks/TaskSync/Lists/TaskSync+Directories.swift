@@ -238,28 +238,10 @@ extension TaskSync {
         }
     }
 
-    /// Asks for a scan where something that is no directory is in the place of one that is gone: a
-    /// link, say, of which nothing else tells.
-    private func lookAtReplacedLists() {
-        let replaced = Set(vanishedLists.values).filter { path in
-            guard !folder.isAbsent(path), let inside = try? path.appending("x") else { return false }
-            // Beneath a directory a file is there or not; beneath anything else it cannot be looked for.
-            do throws(FolderError) {
-                _ = try folder.stamp(inside)
-                return false
-            } catch {
-                return true
-            }
-        }
-        if !replaced.isSubset(of: replacedLists) { changes.askForScan() }
-        replacedLists = replaced
-    }
-
     /// Deletes the lists whose directories are gone as soon as no task is in them any more.
     func settleVanishedLists() async throws {
         guard !vanishedLists.isEmpty else { return }
         vanishedLists = vanishedLists.filter { lists.path($0.key) == nil }
-        lookAtReplacedLists()
         let gone = vanishedLists.filter { !catalog.hasLiving(inList: $0.key) && !isNewlyMissed($0.key) }
         guard !gone.isEmpty else { return }
         for list in gone.keys {
