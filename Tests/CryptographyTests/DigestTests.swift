@@ -67,6 +67,7 @@ import Testing
                 return bytes.dropFirst(3)
             }
             #expect(SHA256.hash(each: messages) == messages.map { SHA256.hash($0) })
+            #expect(MD5.hash(each: messages.map { Array($0) }) == messages.map { MD5.hash(Array($0)) })
         }
     }
 

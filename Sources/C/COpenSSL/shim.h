@@ -1,5 +1,6 @@
 #pragma once
-// The contexts of SHA-256 use the interface with public state, which OpenSSL has deprecated.
+// The contexts of SHA-256 and of `md5_lanes.h` use the interface with public state, which OpenSSL
+// has deprecated.
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include <errno.h>
 #include <stdint.h>
@@ -19,6 +20,7 @@
 #include <openssl/kdf.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
+#include "md5_lanes.h"
 #include "sha256_lanes.h"
 #include "sha256_pair.h"
 

@@ -16,7 +16,7 @@ final class HashBatcher: Sendable {
         var working = 0
     }
 
-    /// The maximum number of bodies of a batch. Another thread starts when more are waiting
+    /// The number of bodies that fill the lanes of MD5. Another thread starts when more are waiting
     /// than the running ones take next.
     private static let batchSize = 8
 

@@ -25,13 +25,16 @@ package struct ObjectDigests: Sendable {
 
     /// Returns the digests of several bodies, in their order.
     static func each(_ bodies: [(bytes: [UInt8], wanted: Wanted)]) -> [ObjectDigests] {
-        let indices = bodies.indices.filter { bodies[$0].wanted.contains(.sha256) }
-        let sums = SHA256.hash(each: indices.map { bodies[$0].bytes[...] })
-        let sha256 = Dictionary(uniqueKeysWithValues: zip(indices, sums))
+        func sums<Sum>(_ digest: Wanted, _ hash: ([[UInt8]]) -> [Sum]) -> [Int: Sum] {
+            let indices = bodies.indices.filter { bodies[$0].wanted.contains(digest) }
+            return Dictionary(uniqueKeysWithValues: zip(indices, hash(indices.map { bodies[$0].bytes })))
+        }
+        let sha256 = sums(.sha256) { SHA256.hash(each: $0.map { $0[...] }) }
+        let md5 = sums(.md5, MD5.hash(each:))
         return bodies.enumerated().map { index, body in
-            var hasher = ObjectHasher(body.wanted.subtracting(.sha256))
+            var hasher = ObjectHasher(body.wanted.subtracting([.sha256, .md5]))
             hasher.update(body.bytes)
-            return hasher.finish(sha256: sha256[index])
+            return hasher.finish(sha256: sha256[index], md5: md5[index])
         }
     }
 }
@@ -66,12 +69,12 @@ package struct ObjectHasher: ~Copyable {
     }
 
     /// Returns the digests of all bytes. Called once.
-    package mutating func finish() -> ObjectDigests { finish(sha256: nil) }
+    package mutating func finish() -> ObjectDigests { finish(sha256: nil, md5: nil) }
 
-    /// Returns the digests of all bytes, with a SHA-256 that was computed elsewhere.
-    mutating func finish(sha256 otherSHA256: SHA256Digest?) -> ObjectDigests {
+    /// Returns the digests of all bytes, with a SHA-256 and an MD5 that were computed elsewhere.
+    mutating func finish(sha256 otherSHA256: SHA256Digest?, md5 otherMD5: [UInt8]?) -> ObjectDigests {
         ObjectDigests(
-            sha256: sha256?.finish() ?? otherSHA256, md5: md5?.finish(), crc32: crc32?.bytes,
+            sha256: sha256?.finish() ?? otherSHA256, md5: md5?.finish() ?? otherMD5, crc32: crc32?.bytes,
             crc32c: crc32c?.bytes, crc64: crc64?.bytes, sha1: sha1?.finish())
     }
 }
