@@ -64,6 +64,68 @@ import Testing
                 "resource.data.members.hasAny(['ann', 'x'])", field("members", .arrayContains, .string("ann"))))
     }
 
+    /// Parts that a query leaves open stay open in lists, maps and sets, and numbers have an open type.
+    @Test(arguments: [
+        "[resource.data.owner] != ['bob']", "!([resource.data.owner] == ['bob'])",
+        "![resource.data.owner].hasAny(['bob'])",
+        "!(['bob'].hasAny([resource.data.owner]))", "!(resource.data.owner in ['bob'].toSet())",
+        "{'a': resource.data.owner} != {'a': 'bob'}", "!('bob' in {'a': resource.data.owner}.values())",
+        "!('bob' in [resource.data.owner])", "!([resource.data.owner] in [['bob']])",
+        "{'a': 1}.diff({'a': resource.data.owner}).changedKeys().size() == 0",
+        "[resource.data.owner].toSet().size() == 2",
+        "{'a': resource.data} == {'a': resource.data.inner}", "[resource.data] == [{}]", "resource.data != {'n': 3}",
+        "resource.data.n is int", "!(resource.data.n is float)", "resource.data.n / 2 == 1",
+        "resource.data.l[0] is int",
+        "resource.data.l != [4] && resource.data.l[0] is int", "string(resource.data.n) == '3'",
+        "[resource.data.owner].size() == 1", "[resource.data.owner] is list", "'y' in [resource.data.owner, 'y']",
+        "{'a': 1}.get('a', resource.data.owner) == 1",
+    ])
+    func openPartsStayOpen(_ condition: String) throws {
+        let filter = Query.Filter.and([
+            try field("n", .equal, .integer(3)), try field("l", .equal, .array([.integer(3)])),
+            try field("inner.x", .equal, .string("y")),
+        ])
+        #expect(try !Sample.allowsQuery(condition, filter))
+    }
+
+    @Test(arguments: [
+        "resource.data.n == 3", "resource.data.n == 3.0", "resource.data.n != 4", "resource.data.n in [1, 3]",
+        "!(resource.data.n in [1, 2])", "resource.data.n > 2", "resource.data.n <= 3", "!(resource.data.n < 3)",
+        "resource.data.n is number", "!(resource.data.n is string)", "resource.data.l.size() == 1",
+        "3 in resource.data.l",
+        "!(4 in resource.data.l)", "'y' in [resource.data.n, resource.data.inner.x]", "resource.data.inner is map",
+        "[resource.data.n, 1].size() == 2", "{'a': resource.data.n}.keys() == ['a']", "resource.data.n != null",
+    ])
+    func equalityOfNumbersProves(_ condition: String) throws {
+        let filter = Query.Filter.and([
+            try field("n", .equal, .integer(3)), try field("l", .equal, .array([.integer(3)])),
+            try field("inner.x", .equal, .string("y")),
+        ])
+        #expect(try Sample.allowsQuery(condition, filter))
+    }
+
+    /// A function has no value where a field is absent that it was called with.
+    @Test func argumentsMayBeAbsent() throws {
+        func allows(_ condition: String) throws -> Bool {
+            let rules = try Sample.rules(condition, functions: "function f(a) { let b = a; return true; }")
+            let query = Query(
+                parent: ParentName(Sample.database), collectionID: "docs", filter: try field("n", .equal, .integer(3)))
+            return rules.decide(RulesRequest(query, by: Sample.ann, at: Sample.time)) == .allowed
+        }
+        #expect(try allows("f(resource.data.n)"))
+        #expect(try allows("f(resource)"))
+        #expect(try !allows("f(resource.data.owner)"))
+        #expect(try allows("f(id) && f(resource.id) && f(request.path)"))
+    }
+
+    /// Firestore orders lists and references; the language does not.
+    @Test func boundsWithoutOrderProveNothing() throws {
+        let filter = try field("l", .greaterThan, .array([.integer(1)]))
+        #expect(try !Sample.allowsQuery("resource.data.l != [2]", filter))
+        #expect(try Sample.allowsQuery("resource.data.l != 'text' && resource.data.l is list", filter))
+        #expect(try !Sample.allowsQuery("resource.data.n > 0.0 / 0.0", field("n", .greaterThan, .integer(5))))
+    }
+
     @Test func nestedFieldsAndKeys() throws {
         let filter = try field("access.owner", .equal, .string("ann"))
         #expect(try Sample.allowsQuery("resource.data.access.owner == 'ann'", filter))

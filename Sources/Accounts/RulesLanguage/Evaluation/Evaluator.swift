@@ -135,7 +135,9 @@ struct Evaluator {
         case .negate(let value):
             let value = try evaluate(value, in: frame)
             return try perform(at: node) { _ throws(OperationError) in try Operators.negate(value) }
-        case .list(let elements): return .list(.built(try evaluate(elements, in: frame)))
+        case .list(let elements):
+            let elements = try evaluate(elements, in: frame)
+            return elements.contains(where: \.mayBeAbsent) ? .unknown(.anything) : .list(.built(elements))
         case .map(let entries): return try map(entries, in: frame)
         case .path(let segments): return try path(segments, in: frame, at: node)
         default: throw fail("This expression cannot be evaluated.", at: node)
@@ -189,7 +191,8 @@ struct Evaluator {
             throw .limited(failure("Functions call each other more than \(Self.callDepthLimit) deep.", at: node))
         }
         for variable in function.variables { inner.locals.append(try evaluate(variable, in: inner)) }
-        return try evaluate(function.result, in: inner)
+        let result = try evaluate(function.result, in: inner)
+        return inner.locals.contains(where: \.mayBeAbsent) ? .unknown(.anything) : result
     }
 
     // MARK: Members, maps and paths
@@ -214,7 +217,7 @@ struct Evaluator {
             }
             built[name] = try evaluate(value, in: frame)
         }
-        return .map(.built(built))
+        return built.values.contains(where: \.mayBeAbsent) ? .unknown(.anything) : .map(.built(built))
     }
 
     private mutating func path(

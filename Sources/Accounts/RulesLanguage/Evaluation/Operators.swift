@@ -23,14 +23,11 @@ enum Operators {
     /// Whether two values are equal; nil if a query leaves it open.
     static func areEqual(_ left: RuleValue, _ right: RuleValue) -> Bool? {
         switch (left, right) {
-        case (.unknown, .unknown): return nil
-        case (.unknown(let unknown), let value), (let value, .unknown(let unknown)):
-            return unknown.compare(.equal, value)
-        case (.map(let map), .map(let other)):
-            guard let entries = map.entries, let others = other.entries else { return nil }
-            return entries == others
-        case (.map(.view), .null), (.null, .map(.view)): return false
-        default: return left == right
+        case (.unknown(let unknown), let value) where !value.isOpen,
+            (let value, .unknown(let unknown)) where !value.isOpen:
+            unknown.compare(.equal, value)
+        case (.null, .list), (.list, .null), (.null, .map), (.map, .null): false
+        default: left.isOpen || right.isOpen ? nil : left == right
         }
     }
 
@@ -71,16 +68,17 @@ enum Operators {
         switch container {
         case .list(let list):
             try counter.spend(elements: list.count)
-            guard case .unknown(let unknown) = value else {
-                let isOpen = list.elements.contains { if case .unknown = $0 { true } else { false } }
-                if list.contains(value) { return .boolean(true) }
-                return isOpen ? .unknown(.anything) : .boolean(false)
+            var isLeftOpen = false
+            for element in list.elements {
+                switch areEqual(element, value) {
+                case true?: return .boolean(true)
+                case false?: break
+                case nil: isLeftOpen = true
+                }
             }
-            let isExcluded = list.elements.allSatisfy { unknown.compare(.equal, $0) == false }
-            return isExcluded ? .boolean(false) : .unknown(.anything)
+            return isLeftOpen ? .unknown(.anything) : .boolean(false)
         case .set(let set):
-            if case .unknown = value { return .unknown(.anything) }
-            return .boolean(set.contains(value))
+            return value.isOpen ? .unknown(.anything) : .boolean(set.contains(value))
         case .map(let map):
             switch value {
             case .string(let key): return map.hasKey(key).map(RuleValue.boolean) ?? .unknown(.anything)
@@ -228,6 +226,7 @@ extension RuleValue {
     /// have no order, and for different types.
     func order(to other: RuleValue) -> Int? {
         func compare<T: Comparable>(_ a: T, _ b: T) -> Int { a < b ? -1 : a == b ? 0 : 1 }
+        if isNaN || other.isNaN { return nil }
         switch (self, other) {
         case (.integer(let a), .integer(let b)): return compare(a, b)
         case (.string(let a), .string(let b)): return UTF8Order.compare(a, b)

@@ -73,7 +73,7 @@ struct PathMatcher {
     private static func value(_ segment: RequestSegment) -> RuleValue? {
         switch segment {
         case .known(let text): .string(text)
-        case .unknown: .unknown(.anything)
+        case .unknown: .unknown(.present)
         case .unknownMany: nil
         }
     }
@@ -81,7 +81,7 @@ struct PathMatcher {
     private static func value(_ segments: ArraySlice<RequestSegment>) -> RuleValue {
         var path: [String] = []
         for segment in segments {
-            guard case .known(let text) = segment else { return .unknown(.anything) }
+            guard case .known(let text) = segment else { return .unknown(.present) }
             path.append(text)
         }
         return .path(path)

@@ -32,7 +32,7 @@ struct RequestView: RuleMapView {
     private var path: RuleValue {
         var segments: [String] = []
         for segment in request.segments {
-            guard case .known(let text) = segment else { return .unknown(.anything) }
+            guard case .known(let text) = segment else { return .unknown(.present) }
             segments.append(text)
         }
         return .path(segments)
@@ -74,7 +74,7 @@ struct QueryResourceView: RuleMapView {
     func value(of key: String) -> RuleValue? {
         switch key {
         case "data": .map(.view(OpenMap(constraints: constraints, path: [])))
-        case "id", "__name__": .unknown(.anything)
+        case "id", "__name__": .unknown(.present)
         default: nil
         }
     }

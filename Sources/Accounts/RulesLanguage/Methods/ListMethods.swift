@@ -36,7 +36,6 @@ enum ListMethods {
         case "size": return .integer(Int64(set.count))
         case "hasAll", "hasAny", "hasOnly": return try test(name, set, arguments.first, &counter)
         case "difference", "intersection", "union":
-            if case .unknown? = arguments.first { return .unknown(.anything) }
             guard case .set(let other)? = arguments.first else { throw OperationError("\"\(name)\" takes a set.") }
             try counter.spend(elements: other.count)
             switch name {
@@ -53,7 +52,6 @@ enum ListMethods {
         _ name: String, on unknown: RuleValue.Unknown, _ arguments: [RuleValue], _ counter: inout WorkCounter
     ) throws(OperationError) -> RuleValue {
         guard name == "hasAny" || name == "hasAll", let argument = arguments.first else { return .unknown(.anything) }
-        if case .unknown = argument { return .unknown(.anything) }
         let asked = try elements(of: argument, &counter)
         let isProven =
             name == "hasAny"
@@ -64,7 +62,6 @@ enum ListMethods {
     private static func test(
         _ name: String, _ set: Set<RuleValue>, _ argument: RuleValue?, _ counter: inout WorkCounter
     ) throws(OperationError) -> RuleValue {
-        if case .unknown? = argument { return .unknown(.anything) }
         let other = Set(try elements(of: argument, &counter))
         switch name {
         case "hasAll": return .boolean(other.isSubset(of: set))

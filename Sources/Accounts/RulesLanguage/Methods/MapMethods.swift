@@ -16,7 +16,6 @@ enum MapMethods {
             case .map(let other)?:
                 guard map.count != nil, other.count != nil else { return .unknown(.anything) }
                 return .mapDifference(map, other)
-            case .unknown?: return .unknown(.anything)
             default: throw OperationError("\"diff\" takes a map.")
             }
         default: throw .unsupported("method \"\(name)\"", on: .map(map))

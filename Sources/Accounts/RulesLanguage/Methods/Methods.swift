@@ -3,7 +3,8 @@ enum Methods {
     static func call(
         _ name: String, on value: RuleValue, _ arguments: [RuleValue], _ counter: inout WorkCounter
     ) throws(OperationError) -> RuleValue {
-        switch value {
+        guard isDecided(name, by: value, arguments) else { return .unknown(.anything) }
+        return switch value {
         case .string(let text): try StringMethods.call(name, on: text, arguments, &counter)
         case .bytes(let bytes): try StringMethods.call(name, on: bytes, &counter)
         case .list(let list): try ListMethods.call(name, on: list, arguments, &counter)
@@ -16,6 +17,17 @@ enum Methods {
         case .path(let segments): try PathMethods.call(name, on: segments, arguments)
         case .unknown(let unknown): try ListMethods.call(name, on: unknown, arguments, &counter)
         case .null, .boolean, .integer, .float: throw .unsupported("method \"\(name)\"", on: value)
+        }
+    }
+
+    /// Whether the parts of values that a query leaves open do not matter for a method.
+    private static func isDecided(_ name: String, by value: RuleValue, _ arguments: [RuleValue]) -> Bool {
+        switch (value, name) {
+        // These look at the number of elements, at keys, or at one element only.
+        case (.list, "size"), (.map, "size"), (.map, "keys"): true
+        case (.map, "get"): !arguments.contains(where: \.mayBeAbsent)
+        case (.unknown, _): !arguments.contains(where: \.isOpen)
+        default: !value.isOpen && !arguments.contains(where: \.isOpen)
         }
     }
 }

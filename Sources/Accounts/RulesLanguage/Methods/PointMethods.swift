@@ -13,7 +13,6 @@ enum PointMethods {
         case ("latitude", nil): return .float(point.latitude)
         case ("longitude", nil): return .float(point.longitude)
         case ("distance", .latlng(let other)?): return .float(distance(point, other))
-        case ("distance", .unknown?): return .unknown(.anything)
         default: throw .unsupported("method \"\(name)\"", on: .latlng(point))
         }
     }

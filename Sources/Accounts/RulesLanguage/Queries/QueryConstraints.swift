@@ -45,7 +45,7 @@ struct QueryConstraints: Sendable {
             var one = QueryConstraints()
             switch test {
             case .isNull: one.set(.null, at: path)
-            case .isNaN: one.set(.float(.nan), at: path)
+            case .isNaN: one.known[path.segments] = .float(.nan)
             case .isNotNull: one.add(.notEqual(.null), at: path)
             case .isNotNaN: one.add(.exists, at: path)
             }
@@ -60,7 +60,7 @@ struct QueryConstraints: Sendable {
         var one = QueryConstraints()
         let converted = RuleValue(value)
         switch test {
-        case .equal: one.set(converted, at: path)
+        case .equal: one.set(value, at: path)
         case .lessThan: one.add(.less(converted), at: path)
         case .lessThanOrEqual: one.add(.lessOrEqual(converted), at: path)
         case .greaterThan: one.add(.greater(converted), at: path)
@@ -75,7 +75,7 @@ struct QueryConstraints: Sendable {
             return elements.map { element in
                 var one = QueryConstraints()
                 if test == .in {
-                    one.set(RuleValue(element), at: path)
+                    one.set(element, at: path)
                 } else {
                     one.add(.contains(RuleValue(element)), at: path)
                 }
@@ -85,9 +85,23 @@ struct QueryConstraints: Sendable {
         return [one]
     }
 
-    private mutating func set(_ value: RuleValue, at path: FieldPath) {
+    private mutating func set(_ value: Value, at path: FieldPath) {
         guard !path.isDocumentName else { return }
-        known[path.segments] = value
+        switch Self.found(by: value) {
+        case .unknown(let unknown): open[path.segments, default: []] += unknown.conditions
+        case let found: known[path.segments] = found
+        }
+    }
+
+    /// Returns the value that a field has if it equals the value of a query. The numbers in it may be
+    /// integers or floats.
+    private static func found(by value: Value) -> RuleValue {
+        switch value {
+        case .integer, .double: .unknown(RuleValue.Unknown(conditions: [.equal(RuleValue(value))]))
+        case .array(let elements): .list(.built(elements.map(found)))
+        case .map(let entries): .map(.built(entries.mapValues(found)))
+        default: RuleValue(value)
+        }
     }
 
     private mutating func add(_ condition: RuleValue.Unknown.Condition, at path: FieldPath) {

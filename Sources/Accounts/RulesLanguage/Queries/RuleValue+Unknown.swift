@@ -9,6 +9,8 @@ extension RuleValue {
 
         /// One condition of a query on a field.
         enum Condition: Sendable {
+            /// Equality of numbers. Firestore finds 3 and 3.0 by either, so the type stays open.
+            case equal(RuleValue)
             case less(RuleValue)
             case lessOrEqual(RuleValue)
             case greater(RuleValue)
@@ -19,14 +21,17 @@ extension RuleValue {
             case exists
         }
 
-        static let anything = RuleValue.Unknown(conditions: [])
+        /// A value that may be anything, or absent.
+        static let anything = Unknown(conditions: [])
+        /// A value that is there, such as the id of a document.
+        static let present = Unknown(conditions: [.exists])
 
         /// Whether every value that satisfies the conditions compares so with `value`; false if none
         /// does, nil if some do.
         func compare(_ comparison: BinaryOperator, _ value: RuleValue) -> Bool? {
             switch comparison {
-            case .equal: isOutside(value) ? false : nil
-            case .notEqual: isOutside(value) ? true : nil
+            case .equal: isExactly(value) ? true : isOutside(value) ? false : nil
+            case .notEqual: compare(.equal, value).map { !$0 }
             case .less: isProven(below: value, orEqual: false) ?? isProven(above: value, orEqual: true).map { !$0 }
             case .lessOrEqual:
                 isProven(below: value, orEqual: true) ?? isProven(above: value, orEqual: false).map { !$0 }
@@ -48,7 +53,8 @@ extension RuleValue {
         func has(_ type: RuleType) -> Bool? {
             for condition in conditions {
                 switch condition {
-                case .less(let bound), .lessOrEqual(let bound), .greater(let bound), .greaterOrEqual(let bound):
+                case .equal(let bound), .less(let bound), .lessOrEqual(let bound), .greater(let bound),
+                    .greaterOrEqual(let bound):
                     // Firestore compares values of one type only; integers and floats are one type.
                     switch bound {
                     case .integer, .float:
@@ -63,13 +69,24 @@ extension RuleValue {
             return nil
         }
 
+        private func isExactly(_ value: RuleValue) -> Bool {
+            conditions.contains { if case .equal(value) = $0 { true } else { false } }
+        }
+
         private func isOutside(_ value: RuleValue) -> Bool {
-            conditions.contains { condition in
+            /// Values of another type than the bound's are outside. Types without an order here, such
+            /// as lists, have one in Firestore.
+            func isOutside(_ bound: RuleValue, _ test: (Int) -> Bool) -> Bool {
+                if let order = value.order(to: bound) { return test(order) }
+                return value.typeName != bound.typeName && (value.number == nil || bound.number == nil)
+            }
+            return conditions.contains { condition in
                 switch condition {
-                case .less(let bound): Self.order(value, bound).map { $0 >= 0 } ?? true
-                case .lessOrEqual(let bound): Self.order(value, bound).map { $0 > 0 } ?? true
-                case .greater(let bound): Self.order(value, bound).map { $0 <= 0 } ?? true
-                case .greaterOrEqual(let bound): Self.order(value, bound).map { $0 < 0 } ?? true
+                case .equal(let other): value != other
+                case .less(let bound): isOutside(bound) { $0 >= 0 }
+                case .lessOrEqual(let bound): isOutside(bound) { $0 > 0 }
+                case .greater(let bound): isOutside(bound) { $0 <= 0 }
+                case .greaterOrEqual(let bound): isOutside(bound) { $0 < 0 }
                 case .notEqual(let other): value == other
                 case .contains, .exists: false
                 }
@@ -79,8 +96,9 @@ extension RuleValue {
         private func isProven(below value: RuleValue, orEqual: Bool) -> Bool? {
             let isProven = conditions.contains { condition in
                 switch condition {
-                case .less(let bound): Self.order(bound, value).map { $0 <= 0 } ?? false
-                case .lessOrEqual(let bound): Self.order(bound, value).map { $0 < 0 || orEqual && $0 == 0 } ?? false
+                case .less(let bound): bound.order(to: value).map { $0 <= 0 } ?? false
+                case .equal(let bound), .lessOrEqual(let bound):
+                    bound.order(to: value).map { $0 < 0 || orEqual && $0 == 0 } ?? false
                 default: false
                 }
             }
@@ -90,16 +108,29 @@ extension RuleValue {
         private func isProven(above value: RuleValue, orEqual: Bool) -> Bool? {
             let isProven = conditions.contains { condition in
                 switch condition {
-                case .greater(let bound): Self.order(bound, value).map { $0 >= 0 } ?? false
-                case .greaterOrEqual(let bound): Self.order(bound, value).map { $0 > 0 || orEqual && $0 == 0 } ?? false
+                case .greater(let bound): bound.order(to: value).map { $0 >= 0 } ?? false
+                case .equal(let bound), .greaterOrEqual(let bound):
+                    bound.order(to: value).map { $0 > 0 || orEqual && $0 == 0 } ?? false
                 default: false
                 }
             }
             return isProven ? true : nil
         }
+    }
 
-        /// Compares two values of one type; nil for others.
-        private static func order(_ left: RuleValue, _ right: RuleValue) -> Int? { left.order(to: right) }
+    /// Whether the value may be absent from a document that the query finds, so that an expression
+    /// with it has no value there. Each condition of a query finds only documents with the field.
+    var mayBeAbsent: Bool { if case .unknown(let unknown) = self { unknown.conditions.isEmpty } else { false } }
+
+    /// Whether a query leaves the value or a part of it open.
+    var isOpen: Bool {
+        switch self {
+        case .unknown: true
+        case .list(.built(let elements)): elements.contains(where: \.isOpen)
+        case .map(.built(let entries)): entries.values.contains(where: \.isOpen)
+        case .map(.view(let view)): view.entries == nil
+        default: false
+        }
     }
 }
 

@@ -55,13 +55,6 @@ extension RuleValue {
             case .stored(let elements): elements.indices.contains(index) ? RuleValue(elements[index]) : nil
             }
         }
-
-        func contains(_ value: RuleValue) -> Bool {
-            switch self {
-            case .built(let elements): elements.contains(value)
-            case .stored(let elements): elements.contains { RuleValue($0) == value }
-            }
-        }
     }
 }
 
