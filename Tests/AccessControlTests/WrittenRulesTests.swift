@@ -115,7 +115,7 @@ struct WrittenRulesTests {
         #expect(try await !mayGet("other/a", alice))
     }
 
-    /// What was readable once does not stay so when the document has another owner now.
+    /// A past version is not readable for an account that may not read the document now.
     @Test func thePastIsJudgedByNow() async throws {
         let results = try await store.commit([try set("notes/p", ["owner": .string("alice"), "text": .string("x")])])
         _ = try await store.commit([try set("notes/p", ["owner": .string("bob"), "text": .string("x")])])

@@ -19,7 +19,7 @@ extension ObjectReference {
             let query = Query(
                 parent: ParentName(store.database), collectionID: collection, allDescendants: collection == "history")
             for try await document in try await store.query(query).documents {
-                guard DocumentAccess.isAmongTasks(document.name) else { continue }
+                guard document.name.isAmongTasks else { continue }
                 references.formUnion(all(in: try document.fields.decoded()) { $0.owner == account })
             }
         }

@@ -206,7 +206,7 @@ package actor SharedObjects {
                 filter: scope.filter)
             for try await document in try await store.query(query, at: .strong).documents {
                 let document = try document.decoded()
-                guard DocumentAccess.isAmongTasks(document.name) else { continue }
+                guard document.name.isAmongTasks else { continue }
                 // The task comes before its history, because it is more likely to keep the
                 // reference.
                 let references = ObjectReference.all(in: document.fields) { scope.concerns(objectsOf: $0.owner) }

@@ -3,16 +3,16 @@ package import DocumentStore
 package import FirestoreProtocol
 package import FirestoreServer
 package import RulesLanguage
-import Synchronization
 
 /// Applies rules that the operator has written, in place of the built-in ones.
 ///
 /// The rules decide about documents alone. Quotas, and who may read whose objects, stay as they are.
-package struct WrittenRules: DocumentAccessPolicy {
+package struct WrittenRules: RulesPolicy {
     /// Returns the rules in force. They may change between two requests.
     private let rules: @Sendable () -> Ruleset
     private let now: @Sendable () -> Timestamp
-    private let base: DocumentAccess
+    package let objects: SharedObjects?
+    package let quotas: AccountQuotas?
 
     /// Creates a policy.
     ///
@@ -23,7 +23,8 @@ package struct WrittenRules: DocumentAccessPolicy {
         objects: SharedObjects? = nil, quotas: AccountQuotas? = nil, rules: @escaping @Sendable () -> Ruleset,
         now: @escaping @Sendable () -> Timestamp
     ) {
-        base = DocumentAccess(objects: objects, quotas: quotas)
+        self.objects = objects
+        self.quotas = quotas
         self.rules = rules
         self.now = now
     }
@@ -31,12 +32,6 @@ package struct WrittenRules: DocumentAccessPolicy {
     // MARK: Reads
 
     package func check(
-        get names: [DocumentName], _ documents: [EncodedDocument?], in store: any DocumentStore, by caller: Caller
-    ) async throws {
-        try await check(get: names, documents, at: .strong, in: store, by: caller)
-    }
-
-    private func check(
         get names: [DocumentName], _ documents: [EncodedDocument?], at moment: ReadMoment,
         in store: any DocumentStore, by caller: Caller
     ) async throws {
@@ -50,27 +45,11 @@ package struct WrittenRules: DocumentAccessPolicy {
     }
 
     package func check(
-        get names: [DocumentName], asOf past: Timestamp?, in store: any DocumentStore, by caller: Caller
-    ) async throws {
-        if caller == .administrator { return }
-        var documents = try await store.get(names, at: .strong).documents
-        if let past {
-            let old = try await store.get(names, at: .at(past)).documents
-            try await check(get: names, old, at: .at(past), in: store, by: caller)
-            documents = zip(documents, old).map { $0 ?? $1 }
-        }
-        try await check(get: names, documents, in: store, by: caller)
-    }
-
-    package func check(
         list query: Query, asOf past: Timestamp?, in store: any DocumentStore, by caller: Caller
     ) async throws {
         try await check(watched: query, asOf: past, in: store, by: caller)
         guard let past, caller != .administrator else { return }
-        var results = try await store.query(query, at: .at(past), for: caller.account).documents.makeAsyncIterator()
-        while let page = try await results.nextPage() {
-            try await check(get: page.map(\.name), asOf: past, in: store, by: caller)
-        }
+        try await check(resultsOf: query, asOf: past, in: store, by: caller)
     }
 
     package func check(
@@ -89,10 +68,6 @@ package struct WrittenRules: DocumentAccessPolicy {
     ) async throws {
         let query = Query(parent: parent, collectionID: nil)
         try await check(watched: query, asOf: past, in: store, by: caller)
-    }
-
-    package func checkAdministration(by caller: Caller) throws {
-        try base.checkAdministration(by: caller)
     }
 
     /// Rules may depend on the time and on other documents, and may be replaced.
@@ -114,48 +89,15 @@ package struct WrittenRules: DocumentAccessPolicy {
     package func review(
         _ writes: [Write], in store: any DocumentStore, by caller: Caller
     ) async throws -> any CommitReview {
-        var readable: Set<ObjectReference> = []
-        if case .user(let user, _, _) = caller {
-            readable = try await base.readableReferences(in: writes, store, by: user)
-        }
-        return Review(access: self, caller: caller, database: store.database, readable: readable)
+        let readable = try await readableReferences(in: writes, store, by: caller)
+        return RulesReview(self, caller: caller, database: store.database, readable: readable)
     }
 
-    private final class Review: CommitReview {
-        private let access: WrittenRules
-        private let caller: Caller
-        private let database: DatabaseName
-        private let readable: Set<ObjectReference>
-        private let changes = Mutex<Set<Int>>([])
-
-        init(access: WrittenRules, caller: Caller, database: DatabaseName, readable: Set<ObjectReference>) {
-            self.access = access
-            self.caller = caller
-            self.database = database
-            self.readable = readable
-        }
-
-        func check(_ commit: borrowing ProposedCommit) throws {
-            try access.check(commit, by: caller, readable: readable)
-            let found = try access.base.noteChanges(of: commit, in: database)
-            changes.withLock { $0.formUnion(found) }
-        }
-
-        func end() { access.base.noteStored(changes.withLock { $0 }) }
-    }
-
-    /// Decides inside a commit's transaction.
-    private func check(
-        _ commit: borrowing ProposedCommit, by caller: Caller, readable: Set<ObjectReference>
-    ) throws {
+    package func check(_ commit: borrowing ProposedCommit, by caller: Caller) throws {
         guard caller != .administrator else { return }
         let rules = rules()
         var known: [NeededDocument: Document?] = [:]
         for change in commit.changes {
-            let task = try change.write.name.root.flatMap { try commit.get($0) }
-            guard DocumentAccess.addsOnly(readable, in: change, of: task, by: caller) else {
-                throw DocumentStoreError.permissionDenied
-            }
             let request = RulesRequest(
                 change.method, change.write.name, by: caller.authentication, at: commit.time, before: change.before,
                 after: change.after)
@@ -166,7 +108,6 @@ package struct WrittenRules: DocumentAccessPolicy {
             }
             guard decision == .allowed else { throw DocumentStoreError.permissionDenied }
         }
-        if case .user(let user, _, _) = caller { try base.quotas?.check(commit, by: user) }
     }
 }
 
