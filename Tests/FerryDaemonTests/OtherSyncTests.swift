@@ -19,9 +19,13 @@ import Testing
         let directory = try TemporaryDirectory()
         let tasks = "\(directory.path)/home/Tasks"
         try FileSystem.makeDirectories(tasks)
-        #expect(OtherSync.workingTree(around: tasks) == nil)
-        try FileSystem.makeDirectories("\(directory.path)/home/.git")
-        #expect(OtherSync.workingTree(around: tasks) == "\(directory.path)/home")
+        #expect(OtherSync.workingTree(around: tasks, home: nil) == nil)
+        let home = "\(directory.path)/home"
+        try FileSystem.makeDirectories("\(home)/.git")
+        #expect(OtherSync.workingTree(around: tasks, home: nil) == home)
+        #expect(OtherSync.workingTree(around: tasks, home: home) == nil, "a repository of settings in the home directory")
+        try FileSystem.makeDirectories("\(tasks)/.git")
+        #expect(OtherSync.workingTree(around: tasks, home: home) == tasks)
     }
 
     @Test func `names of conflict copies are known, others are not`() {

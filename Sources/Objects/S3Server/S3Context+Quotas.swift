@@ -43,8 +43,8 @@ extension S3Context {
         if used.objects > objects { throw S3Error.tooManyObjects(objects) }
     }
 
-    /// An account may keep one object for so many bytes of its quota, and at least 1,000: the key and the metadata of
-    /// each take space, even if it has no bytes.
+    /// The bytes of the quota for which an account may keep one object; at least 1,000 objects are
+    /// allowed. The key and the metadata of each object take space, even if it has no bytes.
     private static let bytesPerObject: Int64 = 4 << 10
 }
 

@@ -67,7 +67,7 @@ struct CommandFailure: Error {
     let message: String
     let hint: String?
     let status: ExitStatus
-    /// What `--verbose` adds.
+    /// The causes, which `--verbose` prints.
     let causes: [String]
 
     init(_ message: String, hint: String? = nil, status: ExitStatus = .failure, causes: [String] = []) {

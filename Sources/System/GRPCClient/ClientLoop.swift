@@ -1,7 +1,7 @@
 import Synchronization
 import SystemIO
 
-/// What a loop calls whenever it checks the times of its sockets.
+/// A member of a loop, called whenever the loop checks the times of its sockets.
 protocol LoopMember: AnyObject, Sendable {
     func check(at now: ContinuousClock.Instant)
 }

@@ -247,7 +247,8 @@ final class ServerCallCore: Sendable {
         return await sends.waitForRoom() ? .accepted : .dropped
     }
 
-    /// The connection has sent a batch with so many bytes of a message, or never will.
+    /// Records that the connection has sent a batch with this number of bytes of a message, or never
+    /// will.
     func sent(succeeded success: Bool, bytes: Int = 0) {
         subtractUnread(bytes)
         let (start, waiters) = sends.withLock { $0.sent(succeeded: success) }

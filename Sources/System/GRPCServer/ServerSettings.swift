@@ -1,4 +1,4 @@
-/// What the connections and calls of a server share, and never changes.
+/// The constant settings that the connections and calls of a server share.
 final class ServerSettings: Sendable {
     let configuration: GRPCServerConfiguration
     /// nil for a server without TLS.

@@ -2,8 +2,9 @@ import CCurl
 import SystemIO
 
 extension HTTPClient {
-    /// Returns until when the certificate of an `https` server is valid, as OpenSSL prints it: `Nov 28 09:00:00 2027 GMT`.
-    /// nil where the server cannot be reached, or its certificate is not trusted.
+    /// Returns the end of the validity of an `https` server's certificate, as OpenSSL prints it:
+    /// `Nov 28 09:00:00 2027 GMT`; nil if the server cannot be reached or its certificate is not
+    /// trusted.
     ///
     /// Opens a connection of its own, for which it waits at most ten seconds.
     ///

@@ -43,7 +43,8 @@ package struct HTTPHeaders: Sendable, ExpressibleByDictionaryLiteral, RandomAcce
         return Int(text)
     }
 
-    /// What makes a request's host or the length of its body ambiguous, in words for its client; nil if nothing does.
+    /// The reason why a request's host or the length of its body is ambiguous, as a message for its
+    /// client; nil if neither is.
     ///
     /// If a server and a proxy in front of it disagree about where a request ends, one of them
     /// takes part of one request for another request (RFC 9112 sections 6.3 and 11.2).

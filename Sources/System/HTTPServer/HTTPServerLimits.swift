@@ -7,11 +7,12 @@ package struct HTTPServerLimits: Sendable {
     /// The same for one address, or one IPv6 network of 64 bits; 0 for no limit. Trusted
     /// proxies have no such limit.
     package var connectionsPerAddress = 512
-    /// How long the header of a request may take; for the first one of a connection from its beginning.
+    /// The longest time for the header of a request; for the first one, counted from the connection's
+    /// start.
     package var header: Duration = .seconds(10)
-    /// How long a connection may stand still between two requests.
+    /// The longest time between two requests of a connection.
     package var idle: Duration = .seconds(75)
-    /// How fast a client has to send the body of its request, and to read the answer, while the
+    /// The pace at which a client must send the body of its request, and read the response, while the
     /// server waits for it.
     package var pace = TransferPace.Limits()
     /// Memory of a connection, for its header fields (up to about half of it) and its reads.

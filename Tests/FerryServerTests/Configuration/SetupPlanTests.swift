@@ -8,7 +8,7 @@ import Testing
 struct SetupPlanTests {
     private static let files = ServerConfiguration.TLS(certificate: "/etc/my \"cert\".pem", key: "/etc/key.pem")
 
-    /// What the server makes of the configuration that setup writes.
+    /// Returns the server's reading of the configuration that setup writes.
     private func read(_ plan: SetupPlan) throws -> ServerConfiguration {
         let directory = try TemporaryDirectory()
         let path = "\(directory.path)/ferry-server.yaml"

@@ -196,7 +196,7 @@ private func response(_ input: [UInt8], _ size: Int) -> DecodedResponse? {
         status: decoder.status?.rawValue, headers: Array(decoder.headers), body: body, isComplete: decoder.isComplete)
 }
 
-/// What is left of a body.
+/// The rest of a body.
 private final class Rest: Sendable {
     private let bytes: Mutex<ArraySlice<UInt8>>
 

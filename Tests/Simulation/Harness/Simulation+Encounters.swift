@@ -247,7 +247,7 @@ extension Simulation {
         }
     }
 
-    /// Edits so many files that their reverts are held, and copies a backup over them that was made before.
+    /// Edits enough files for their reverts to be held, and copies an earlier backup over them.
     private func bringOld(_ known: [String], _ machine: SimulatedMachine, _ random: inout SeededRandom) throws {
         guard known.count > 11 else {
             for _ in 0..<4 {
@@ -280,7 +280,7 @@ extension Simulation {
         }
     }
 
-    /// Removes a list, and is never heard of again; somebody else puts a task into that list meanwhile.
+    /// Lets a machine remove a list and leave for good, while another one puts a task into that list.
     private func leave(_ machine: SimulatedMachine, _ random: inout SeededRandom) throws {
         let others = present.filter { $0 !== machine }
         guard let other = random.pick(others), let directory = random.pick(machine.directories),

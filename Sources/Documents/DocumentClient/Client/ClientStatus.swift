@@ -69,7 +69,7 @@ extension ClientStatus {
     mutating func wentOffline(_ error: RemoteError) {
         switch connection {
         case .connecting, .online, .offline, .stopped:
-            let what = error.code == .overloaded ? "The server takes nothing now" : "The server cannot be reached"
+            let what = error.code == .overloaded ? "The server accepts no requests now" : "The server cannot be reached"
             connection = .offline("\(what): \(error.message)")
         case .needsSignIn, .otherRemote: break
         }

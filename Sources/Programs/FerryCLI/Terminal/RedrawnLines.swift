@@ -7,7 +7,7 @@ struct RedrawnLines {
     private var drawnCount = 0
     private var drawnTime: ContinuousClock.Instant?
 
-    /// Faster than that nobody reads.
+    /// The shortest time between two redraws. Faster changes cannot be read.
     private static let pace = Duration.milliseconds(100)
 
     /// - Parameter stream: The stream that is connected to the terminal.

@@ -12,7 +12,7 @@ struct Table {
         fileprivate var columns: Int { text.columns + (tail.isEmpty ? 0 : tail.columns + (text.isEmpty ? 0 : 2)) }
     }
 
-    /// What the lines are made for.
+    /// The output for which the lines are made.
     struct Format {
         /// The columns of the terminal; nil is no limit.
         var width: Int?

@@ -27,7 +27,7 @@ struct Terminal: Sendable {
     /// The present columns of the terminal; nil when standard output is none.
     var width: Int? { isInteractive ? Self.size(STDOUT_FILENO)?.columns : nil }
 
-    /// What the lines of tables on standard output are made for.
+    /// The format of tables on standard output.
     var format: Table.Format { Table.Format(width: width, usesControls: isInteractive && movesCursor) }
 
     /// Whether lines on standard error can be drawn again in their place.

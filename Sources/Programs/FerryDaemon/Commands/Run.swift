@@ -15,7 +15,7 @@ extension Command {
         action: { arguments in
             let run: DaemonRun
             do { run = try DaemonRun(arguments) } catch let error as DaemonError {
-                // systemd would start it a few times and give up. Whoever typed the command sees the error at once.
+                // systemd would restart it a few times and give up. On a terminal the user sees the error.
                 guard error.code == .configuration, ProcessEnvironment["NOTIFY_SOCKET"] != nil else { throw error }
                 return try await ConfigurationRepair(arguments, error).serve()
             }

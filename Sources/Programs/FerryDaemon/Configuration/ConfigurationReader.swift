@@ -107,10 +107,10 @@ struct ConfigurationReader {
         return configuration
     }
 
-    /// Where the control socket is.
+    /// Returns the path of the control socket.
     func socket() throws -> String { try directory(.socket) ?? defaultSocket() }
 
-    /// What `configuration` answers, setting by setting, with where it comes from.
+    /// Returns the settings of `configuration` one by one, each with its source.
     func entries() throws -> [Entry] {
         let configuration = try configuration()
         return try Setting.all.map { setting in

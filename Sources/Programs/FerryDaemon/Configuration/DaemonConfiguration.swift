@@ -25,7 +25,8 @@ struct DaemonConfiguration: Sendable, Hashable {
     /// Whether to accept the tasks directory and the remote even if they are not those remembered.
     var rebinds = false
 
-    /// The names of the settings that differ from those of another configuration and that a running daemon cannot change.
+    /// Returns the names of the settings that differ from those of another configuration and that a
+    /// running daemon cannot change.
     func names(needingRestartAfter other: DaemonConfiguration) -> [String] {
         [
             (Setting.tasks, tasks == other.tasks), (.state, state == other.state), (.socket, socket == other.socket),

@@ -5,7 +5,8 @@ import Synchronization
 import SystemIO
 import SystemService
 
-/// A daemon whose configuration cannot be used: it answers with the error until that is mended, and then starts again.
+/// A daemon whose configuration is invalid. It responds with the error until the file is corrected,
+/// and then restarts.
 final class ConfigurationRepair: Service {
     private struct State {
         var error: DaemonError
@@ -17,7 +18,7 @@ final class ConfigurationRepair: Service {
     private let supervisor = Supervisor()
     private let logger = Logger(label: "ferryd")
 
-    /// Between two looks at the file.
+    /// The time between two checks of the file.
     private static let interval = Duration.seconds(1)
     private static let hint =
         "Mend it; the daemon notices, and starts. 'ferry config check FILE' checks a file, ferryd.yaml(5) has the keys."
@@ -53,7 +54,7 @@ final class ConfigurationRepair: Service {
         return ProgramRestart.perform()
     }
 
-    /// Looks at the file now and then, and stops the group once it can be used.
+    /// Checks the file regularly, and stops the group once it is valid.
     func run() async throws {
         while true {
             try await Task.sleep(for: Self.interval)

@@ -37,7 +37,7 @@ struct DaemonRun {
     /// than those of systemd and of the tests.
     private static let stopLimit = Duration.seconds(14)
 
-    /// Where the control socket is, whatever the configuration file says that cannot be read.
+    /// Returns the path of the control socket without reading the configuration file.
     static func socket(_ arguments: ParsedArguments) throws -> String {
         try reader(arguments, draft: .init(name: "", text: "")).socket()
     }

@@ -4,7 +4,8 @@ import Synchronization
 import SystemIO
 import SystemService
 
-/// Starts the program again: when an upgrade has replaced its file, or its configuration is mended.
+/// A restart of the program, after an upgrade has replaced its file or its configuration was
+/// corrected.
 final class ProgramRestart: Sendable {
     /// A version of the program's file.
     struct Version: Sendable, Hashable {
@@ -56,7 +57,7 @@ final class ProgramRestart: Sendable {
         }
     }
 
-    /// Stops the daemon, so that it starts again, if its file was replaced and nothing is under way.
+    /// Stops the daemon, so that it restarts, if its file was replaced and nothing is in progress.
     func look(isIdle: () async -> Bool, _ logger: Logger) async {
         guard !isDue, isReplaced(), await isIdle() else { return }
         logger.notice("the program was replaced; starting the new one")
@@ -64,8 +65,8 @@ final class ProgramRestart: Sendable {
         kill(getpid(), SIGTERM)
     }
 
-    /// Under a service manager returns the exit status that makes it start the program again. Otherwise this process
-    /// becomes the new program.
+    /// Restarts the program. Returns the exit status with which a service manager restarts it; without
+    /// one this process becomes the new program.
     static func perform() -> ExitStatus {
         guard ProcessEnvironment["NOTIFY_SOCKET"] == nil, let path = programPath else { return .restart }
         var words: [UnsafeMutablePointer<CChar>?] = CommandLine.arguments.map { strdup($0) } + [nil]
@@ -73,7 +74,7 @@ final class ProgramRestart: Sendable {
         return .restart
     }
 
-    /// Where the program is; after it was replaced the kernel adds a word to it.
+    /// The path of the program. The kernel adds a word to it once the file was replaced.
     private static var programPath: String? {
         var buffer = [CChar](repeating: 0, count: 4096)
         let count = readlink("/proc/self/exe", &buffer, buffer.count)

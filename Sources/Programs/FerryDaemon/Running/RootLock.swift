@@ -36,7 +36,7 @@ final class RootLock: RootLocking {
         }
     }
 
-    /// Who has the lock, as far as that can be told.
+    /// The holder of the lock, as far as it is known.
     enum Holder: Sendable {
         case this
         case nobody
@@ -45,7 +45,7 @@ final class RootLock: RootLocking {
         case unknown
     }
 
-    /// Looks who has the lock, and takes it from nobody.
+    /// The present holder of the lock. Reading it does not take the lock.
     var holder: Holder {
         guard !isHeld, let descriptor = try? FileDescriptor(path: path, [.read, .directory]) else {
             return isHeld ? .this : .nobody

@@ -2,7 +2,8 @@ import Control
 import TaskSync
 
 extension DaemonService {
-    /// With `wait`, returns when the server has acknowledged all local changes and all remote changes are in files.
+    /// Starts a sync. With `wait`, returns when the server has acknowledged all local changes and all
+    /// remote changes are in files.
     func sync(wait: Bool, timeout: Duration) async throws -> DaemonStatus {
         guard await identity.current != nil else { throw Account.nobody }
         _ = try await stack()

@@ -3,7 +3,7 @@ import DocumentClient
 import HTTPClient
 import TaskSync
 
-/// Answers what `ferry` and other programs ask over the control socket.
+/// The service for `ferry` and other programs on the control socket.
 final class DaemonService: ControlService {
     let configuration: DaemonConfiguration
     let engine: SyncEngine

@@ -46,12 +46,12 @@ struct TaskHistory: Sendable {
         let ofTask = all.filter { $0.task == task }
         guard !ofTask.isEmpty else {
             throw ControlError(
-                .notFound, "No conflict is meant by '\(text)'.", hint: "'ferry conflicts' shows them.")
+                .notFound, "No conflict matches '\(text)'.", hint: "'ferry conflicts' shows them.")
         }
         return ofTask
     }
 
-    /// What merges have displaced of a task, newest first.
+    /// Returns the values of a task that merges have replaced, newest first.
     func entries(of task: String) async throws -> [ConflictSummary] {
         let id = try await lookup.resolveAnywhere(task)
         let words = try await lookup.historyWords()

@@ -22,8 +22,8 @@ struct TaskLookup: Sendable {
             throw ControlError(.notFound, "No task matches '\(task)'.", hint: "'ferry list' shows the tasks.")
         case .candidates(let ids):
             throw ControlError(
-                .ambiguous, "'\(task)' may mean several tasks.",
-                hint: "Use the id of one of them, or more of its title.",
+                .ambiguous, "'\(task)' matches several tasks.",
+                hint: "Use the id of one of them, or more words of its title.",
                 candidates: try await summaries(of: ids, sync))
         }
     }
@@ -60,7 +60,7 @@ struct TaskLookup: Sendable {
 
     func summary(of id: String) async throws -> TaskSummary {
         guard let summary = try await summaries(of: [id], try await access.stack().sync).first else {
-            throw ControlError(.notFound, "The task \(id) is not there any more.")
+            throw ControlError(.notFound, "The task \(id) does not exist any more.")
         }
         return summary
     }
@@ -72,7 +72,7 @@ struct TaskLookup: Sendable {
         return await sync.summaries(of: entries.map(TaskCatalog.Box.init), names, conflicts)
     }
 
-    /// What turns an entry of the history into words: the names of devices and lists.
+    /// Returns the names of devices and lists, which describe an entry of the history.
     func historyWords() async throws -> HistoryWords {
         let stack = try await access.stack()
         let devices = try await stack.devices.all()
@@ -99,8 +99,8 @@ extension TaskSync {
         }
     }
 
-    /// What the catalog has of these tasks, and the names of all lists. Not the whole catalog:
-    /// whoever holds that makes the next change copy it.
+    /// Returns the catalog's entries of these tasks, and the names of all lists. It does not return
+    /// the whole catalog, because a caller that holds it makes the next change copy it.
     func entries(of ids: [String]) -> (entries: [TaskCatalog.Entry], listNames: [String: String]) {
         (ids.compactMap { catalog[$0] }, catalog.listNames)
     }

@@ -42,7 +42,7 @@ struct ServerDescription: Sendable, Hashable {
         accounts = json["identity"]?["accounts"]?.stringValue
     }
 
-    /// Stands for the server of a machine that has none yet: nothing is ever sent there.
+    /// The server of a machine that has none yet. Nothing is ever sent to it.
     static let none = ServerDescription()
 
     private init() {
@@ -52,7 +52,7 @@ struct ServerDescription: Sendable, Hashable {
         (documentsUseTLS, keepsObjects, accounts) = (false, true, nil)
     }
 
-    /// From what `json` gave.
+    /// Creates a description from the JSON that `json` returned.
     init?(remembered json: JSON) {
         guard let url = json["url"]?.stringValue else { return nil }
         self.init(url: url, discovery: json)

@@ -25,9 +25,9 @@ actor SyncEngine {
     private let hub: EventHub
     private let logger: Logger
     private let gate: AsyncGate
-    /// The account in whose name tasks are kept before anybody has signed in.
+    /// The id of the account to which tasks belong before the first sign-in.
     static let aloneID = "alone"
-    /// What is under way, also while the parts that do it are stuck.
+    /// The operations in progress, also while they are stuck.
     nonisolated let activity = Activity(now: Environment.system.now)
 
     /// The stack while it runs, or is about to.
@@ -81,8 +81,8 @@ actor SyncEngine {
         await start(takesOver: takesOver, opened: opened)
     }
 
-    /// Starts the stack of a machine on which nobody has signed in yet: tasks are kept here, and go to the server with
-    /// the first sign-in. Does nothing if the tasks directory belongs to an account, whose tasks a sign-in continues.
+    /// Starts the stack of a machine before the first sign-in, which sends the tasks to the server.
+    /// Does nothing if the tasks directory belongs to an account, whose tasks a sign-in continues.
     func startAlone() async {
         guard await account.current == nil, [nil, Self.aloneID].contains(directoryAccount) else { return }
         await start(takesOver: false, opened: AsyncGate(isOpen: false))
@@ -239,7 +239,7 @@ actor SyncEngine {
         _ = try await objects?.list(prefix: "\(userID)/", after: nil, limit: 1)
     }
 
-    /// Who has the lock that keeps other daemons out of the tasks directory.
+    /// The holder of the lock that keeps other daemons out of the tasks directory.
     nonisolated var rootHolder: RootLock.Holder { rootLock.holder }
 
     /// Whether no transfer runs, so that a restart interrupts nothing.

@@ -161,7 +161,8 @@ private struct ServerSetup {
         ).loginURL
     }
 
-    /// Writes a file for everybody to read, unless it says the same already; what it said before is kept as `PATH.old`.
+    /// Writes a file that all users can read, unless it has this text already. The previous file is
+    /// kept as `PATH.old`.
     private func replace(_ path: String, with text: String) throws -> Bool {
         let old = try FileSystem.readIfPresent(path, limit: 1 << 20)
         guard old != Array(text.utf8) else { return false }

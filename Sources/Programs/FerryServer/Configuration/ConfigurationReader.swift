@@ -39,10 +39,10 @@ struct ConfigurationReader {
         quotaOptions[0], quotaOptions[1], quotaOptions[2],
         Option(
             "insecure", summary: "serve other machines without TLS, where the network itself is private or encrypted"),
-        Option("emulator", summary: "behave as Google's emulator does; on loopback only"),
+        Option("emulator", summary: "behave like Google's emulator; on loopback only"),
         Option(
             "objects-grace", value: "DAYS",
-            summary: "how long data of attachments that nothing needs is kept (default 30; 2 to 3650)"),
+            summary: "days for which unused data of attachments is kept (default 30; 2 to 3650)"),
         Option(
             "rules", value: "FILE",
             summary: "security rules for documents, in place of the built-in ones; SIGHUP reads them again",

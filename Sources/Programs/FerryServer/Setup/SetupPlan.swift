@@ -1,7 +1,7 @@
 import ServerData
 import SystemIO
 
-/// What `ferry-server setup` makes of its answers: the configuration file, and the address for machines.
+/// The results of `ferry-server setup`: the configuration file, and the address for machines.
 struct SetupPlan: Sendable, Hashable {
     /// The URL under which machines reach the server; nil: only this machine does.
     var address: WebAddress?
@@ -19,7 +19,7 @@ struct SetupPlan: Sendable, Hashable {
 
     /// Creates the plan for an address.
     ///
-    /// - Throws: `ServerError` with `.configuration` where an address, a certificate and their absence do not go together.
+    /// - Throws: `ServerError` with `.configuration` if the address and the certificate do not fit.
     init(url: String?, tls: ServerConfiguration.TLS?, allowsPlaintext: Bool, data: String?) throws {
         (self.tls, self.allowsPlaintext, self.data) = (tls, allowsPlaintext, data)
         guard let url else {

@@ -23,8 +23,8 @@ struct ServerEndpoints: Sendable {
     /// The server's own URL.
     var url: String { published?.web.description ?? "\(isSecure ? "https" : "http")://\(http)" }
 
-    /// The URL for `ferry login` on other machines. An address that stands for all of this machine's is no place to go to,
-    /// so the machine's name stands for it.
+    /// The URL for `ferry login` on other machines. It has the machine's name in place of an address
+    /// that stands for all addresses.
     var loginURL: String {
         guard published == nil, http.isAny, let name = Self.hostName else { return url }
         return "\(isSecure ? "https" : "http")://\(name):\(http.port)"

@@ -2,9 +2,9 @@ import CNGHTTP2
 import GRPCProtocol
 import SystemIO
 
-/// What nghttp2 tells of a connection.
+/// The events that nghttp2 reports for a connection.
 extension ClientConnection: HTTP2Endpoint {
-    /// Where nghttp2 gets the messages of a request from.
+    /// The source from which nghttp2 reads the messages of a request.
     var provider: nghttp2_data_provider {
         var provider = nghttp2_data_provider()
         provider.source.ptr = Unmanaged.passUnretained(self).toOpaque()

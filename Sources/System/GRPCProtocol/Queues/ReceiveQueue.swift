@@ -16,7 +16,7 @@ package struct ReceiveQueue<Reader> {
     /// Bytes that may be held ahead of the reader.
     @inlinable package static var limit: Int { 64 << 10 }
 
-    /// What a message counts toward the limit; one without bytes costs something too.
+    /// The size of a message that counts toward the limit, which includes its fixed cost.
     @inlinable static func size(_ message: [UInt8]) -> Int { 256 + message.count }
 
     @usableFromInline var messages = Queue<[UInt8]>()
@@ -27,7 +27,7 @@ package struct ReceiveQueue<Reader> {
     /// Whether more may be received ahead of the reader.
     @inlinable package var hasRoom: Bool { size < Self.limit }
 
-    /// What can be told without waiting; nil if the reader must `wait`.
+    /// Returns the answer that is known without waiting; nil if the reader must `wait`.
     @inlinable package mutating func ask() -> Received? {
         if reader != nil { return .busy }
         if let message = messages.popFirst() {

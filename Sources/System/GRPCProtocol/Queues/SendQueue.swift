@@ -33,7 +33,7 @@ package struct SendQueue<Waiter> {
 
     package enum Admission {
         case dropped
-        /// The batch to start now; nil while another one is under way.
+        /// The batch to start now; nil while another one is in progress.
         case accepted(Outgoing?)
     }
 
@@ -70,10 +70,11 @@ package struct SendQueue<Waiter> {
         return .accepted(nil)
     }
 
-    /// Adds someone to be resumed when there is room; only while there is none.
+    /// Adds a sender to be resumed when there is room. Call it only while there is none.
     @inlinable package mutating func wait(_ waiter: Waiter) { waiters.append(waiter) }
 
-    /// The batch under way has ended; after a failure whatever waits is dropped. Returns whom to resume.
+    /// Records that the batch in progress has ended; a failure drops the waiting ones. Returns the
+    /// senders to resume.
     @inlinable package mutating func sent(succeeded success: Bool) -> (start: Outgoing?, resume: [Waiter]) {
         if success, let batch = waiting.popFirst() {
             waitingSize -= batch.size

@@ -30,8 +30,8 @@ package struct HeaderFields {
         }
     }
 
-    /// Lends the fields to nghttp2, which copies and does not change them. Returns what `body` does: a code or a stream of
-    /// nghttp2's.
+    /// Lends the fields to nghttp2, which copies them without changing them. Returns the result of
+    /// `body`, a code or a stream of nghttp2.
     package func withFields(_ body: (UnsafePointer<nghttp2_nv>?, Int) -> CInt) -> CInt {
         bytes.withUnsafeBufferPointer { bytes in
             withUnsafeTemporaryAllocation(of: nghttp2_nv.self, capacity: sizes.count) { fields in

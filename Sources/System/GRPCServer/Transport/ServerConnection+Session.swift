@@ -2,7 +2,7 @@ import CNGHTTP2
 import GRPCProtocol
 import SystemIO
 
-/// What nghttp2 tells of a connection.
+/// The events that nghttp2 reports for a connection.
 extension ServerConnection: HTTP2Endpoint {
     private static func from(_ source: UnsafePointer<nghttp2_data_source>?) -> ServerConnection? {
         source?.pointee.ptr.map { Unmanaged<ServerConnection>.fromOpaque($0).takeUnretainedValue() }

@@ -93,7 +93,7 @@ extension Exchange {
         return true
     }
 
-    /// What a piece of the body means to the reader, and to libmicrohttpd.
+    /// The effects of a piece of the body on the reader and on libmicrohttpd.
     private struct Delivery {
         var reader: CheckedContinuation<[UInt8]?, any Error>?
         var chunk: [UInt8] = []

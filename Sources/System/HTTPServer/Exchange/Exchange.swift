@@ -90,7 +90,7 @@ final class Exchange: @unchecked Sendable {
     let peer: Connection?
     let connection: OpaquePointer
     let target: String
-    /// Where the target ends in libmicrohttpd's buffer.
+    /// The end of the target in libmicrohttpd's buffer.
     let targetEnd: UnsafePointer<CChar>
     let state = Mutex(State())
 

@@ -9,9 +9,9 @@ import HTTPMessages
 struct HeaderBlock {
     private(set) var headers = HTTPHeaders()
     private var isWhole = true
-    /// Where the last string that was read ends.
+    /// The end of the last string that was read.
     private var end: UnsafePointer<CChar>
-    /// Where the buffer's part with the header ends.
+    /// The end of the header in the buffer.
     private let limit: UnsafePointer<CChar>
 
     /// - Parameters:
@@ -41,7 +41,7 @@ struct HeaderBlock {
         skipLineEnds(4, to: limit)
     }
 
-    /// What makes the request ambiguous, in words for its client; nil if nothing does.
+    /// The reason why the request is ambiguous, as a message for its client; nil if it is not.
     var problem: String? {
         guard isWhole else { return "The header has characters that it must not have, or continued lines." }
         return headers.framingProblem
@@ -61,8 +61,8 @@ struct HeaderBlock {
         if isWhole, end <= limit, count <= limit - end { end += count } else { isWhole = false }
     }
 
-    /// Looks at what is between the last string and `next`: at most so many zeros. A line that continues another is
-    /// elsewhere in memory.
+    /// Checks that only zeros, at most `count`, are between the last string and `next`. A line that
+    /// continues another is elsewhere in memory.
     private mutating func skipLineEnds(_ count: Int, to next: UnsafePointer<CChar>) {
         guard isWhole, next > end, next <= limit, next - end <= count else { return isWhole = false }
         isWhole = UnsafeBufferPointer(start: end, count: next - end).allSatisfy { $0 == 0 }

@@ -1,6 +1,6 @@
 import SystemIO
 
-/// What several parts of a task folder do with the disk, with the errors of the folder.
+/// Operations on the disk that several parts of a task folder share, with the folder's errors.
 extension FolderDisk {
     /// Returns the status of a path; nil if nothing is there.
     func statusIfPresent(_ path: TaskPath) throws(FolderError) -> FileStatus? {

@@ -47,7 +47,7 @@ package final class FolderChanges: Sendable {
     /// of a few removals can thus tell whether they are the first of many.
     package var missingCount: Int { debouncer.withLock { $0.missingCount } }
 
-    /// How many paths have changed or gone and are still to be reported.
+    /// The number of paths that have changed or gone and are not reported yet.
     package var pendingCount: Int { debouncer.withLock { $0.count } }
 
     /// Those paths.

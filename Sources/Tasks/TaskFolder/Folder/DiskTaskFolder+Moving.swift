@@ -34,7 +34,7 @@ extension DiskTaskFolder {
             try translating { () throws(SystemError) in try disk.rename(path.string, to: target.string, .replacing) }
         }
         // Another task's file was put in its place between the look and the rename: that one goes
-        // back. One that does not say whose it is may as well be new here, where the one that was
+        // back. One without an identifier may as well be new here, where the one that was
         // moved has got yet another name.
         if !isDirectory, let there = try disk.statusIfPresent(target), !FileStamp(there).isFile(of: FileStamp(before)),
             (try? disk.identifier(of: target)) ?? nil != nil,
@@ -73,7 +73,7 @@ extension DiskTaskFolder {
     package func openSnapshot(_ path: TaskPath) throws(FolderError) -> FileSnapshot {
         guard let status = try disk.statusIfPresent(path), status.kind == .file else {
             throw FolderError(
-                try disk.statusIfPresent(path) == nil ? .notFound : .wrongKind, "\(path) is no regular file")
+                try disk.statusIfPresent(path) == nil ? .notFound : .wrongKind, "\(path) is not a regular file")
         }
         do throws(SystemError) {
             let descriptor = try disk.open(path.string, .read)

@@ -135,7 +135,7 @@ package final class DiskTaskFolder<Disk: FolderDisk>: TaskFolder {
                 if error.code == .notFound, needed.contains(directory) { isComplete = false }
             }
         }
-        // One that got another name at this moment has the files all the same, wherever it is.
+        // A directory that was renamed at this moment still has the files, wherever it is.
         if !isComplete { try? disk.synchronizeFileSystems(of: [TaskPath.root.string]) }
         return gone
     }

@@ -95,7 +95,8 @@ struct DiskTrash<Disk: FolderDisk> {
         }
     }
 
-    /// Where the name is taken again meanwhile, the item stays in the trash: nothing is lost.
+    /// Moves items back out of the trash. An item whose name is taken meanwhile stays there, so that
+    /// nothing is lost.
     private func takeBack(_ moved: [TaskPath], from directory: String) {
         var isEmpty = true
         for path in moved {
@@ -180,7 +181,8 @@ struct DiskTrash<Disk: FolderDisk> {
         let trashed = TaskPath(unchecked: try directory(of: entry) + "/" + path.name)
         guard let status = try disk.statusIfPresent(trashed), status.kind == .file else { return false }
         let stamp = FileStamp(status)
-        // Whatever went there as it was known says whose it is; what a program has just put in its place does not.
+        // An item that was moved in its known state has an identifier; one that a program has just put in
+        // its place has none.
         let isUnmarked = try disk.identifier(of: trashed) == nil && disk.keepsIdentifiers
         // Copied there from another file system it has another inode.
         let isCopy = (stamp.size, stamp.modified) == (known.size, known.modified)

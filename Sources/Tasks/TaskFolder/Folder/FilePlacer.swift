@@ -85,8 +85,8 @@ struct FilePlacer<Disk: FolderDisk> {
                     return nil
                 }
             } catch {
-                // The directory has got another name just now, and ours has gone with it: what it
-                // displaced is put aside at the next start.
+                // The directory was renamed just now, and our file with it. The file that ours displaced
+                // is quarantined at the next start.
                 if error.code == .notFound { return nil }
                 throw error
             }
@@ -102,9 +102,10 @@ struct FilePlacer<Disk: FolderDisk> {
 
     /// Undoes an exchange: the displaced file takes its name again and ours the temporary one.
     ///
-    /// - Returns: false where the file is a task's, and ours was moved, removed, edited or replaced meanwhile: whichever has the name
-    ///   then, there must not be two of them, and what stands there may have been made of ours. A displaced attachment takes its
-    ///   name again, if that is still free; else it is put aside.
+    /// - Returns: false if the file is a task's, and ours was moved, removed, edited or replaced
+    ///   meanwhile. Whichever file has the name then, there must not be two of them, and that file
+    ///   may have been made from ours. A displaced attachment gets its name back if that is still
+    ///   free; otherwise it is quarantined.
     private func takeBack(_ temporary: String, _ stamp: FileStamp, _ path: TaskPath) throws(SystemError) -> Bool {
         let isTask = path.kind(isDirectory: false) == .taskFile
         for _ in 0..<16 {
@@ -135,7 +136,7 @@ extension FileExpectation {
     /// - Throws: `.wrongKind` if a file is expected and something else is there.
     func allows(_ status: FileStatus?, at path: TaskPath) throws(FolderError) -> Bool {
         if let status, status.kind != .file, self != .absent {
-            throw FolderError(.wrongKind, "\(path) is no regular file")
+            throw FolderError(.wrongKind, "\(path) is not a regular file")
         }
         return switch self {
         case .anything: true

@@ -9,7 +9,7 @@ struct FileWriter<Disk: FolderDisk> {
     private struct Staged {
         var index: Int
         var temporary: String
-        /// Of the temporary file: what the path has once the write is done.
+        /// The temporary file's stamp, which the path has once the write is done.
         var stamp: FileStamp
     }
 
@@ -94,7 +94,7 @@ struct FileWriter<Disk: FolderDisk> {
 
     /// The user's own attributes stay on the file.
     private func attributes(for write: FolderWrite, replacing: Bool) throws(FolderError) -> [FileAttribute] {
-        // A file that cannot be read keeps none: its content is replaced all the same.
+        // A file that cannot be read keeps none, but its content is replaced.
         var attributes = replacing ? (try? disk.attributes(write.path.string)) ?? [] : []
         if let identifier = write.identifier {
             attributes.removeAll { $0.name == identifierAttribute }

@@ -33,7 +33,7 @@ extension Command {
                     ]
                 }
                 context.show(rows: rows, flexible: [2, 3], droppable: [4])
-                if invitations.isEmpty { context.terminal.note("No invitations wait.") }
+                if invitations.isEmpty { context.terminal.note("There are no open invitations.") }
                 if !received.isEmpty {
                     context.terminal.note(
                         "'ferry invitations accept N' accepts one, 'ferry invitations decline N' declines it.")
@@ -51,7 +51,7 @@ extension Command {
             name, group: "", summary: summary,
             arguments: [
                 Argument(
-                    "INVITATION", summary: "its number or the beginning of its id", completion: .program("invitations"))
+                    "INVITATION", summary: "its number or the start of its id", completion: .program("invitations"))
             ], options: [.json]
         ) { context in
             let word = context.arguments.argument("INVITATION") ?? ""
@@ -80,7 +80,7 @@ extension Command {
     }
 
     static let unblock = Command.daemon(
-        "unblock", group: "Account", summary: "takes the invitations of an account again",
+        "unblock", group: "Account", summary: "accepts the invitations of an account again",
         arguments: [
             Argument("ADDRESS", summary: "an account's e-mail address, or its id", completion: .program("blocks"))
         ], options: [.json]

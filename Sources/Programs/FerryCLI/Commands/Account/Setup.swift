@@ -20,10 +20,10 @@ extension Command {
             """,
         arguments: [Argument("URL", .optional, summary: "the server's address")],
         options: Command.credentials + [
-            Option("create", summary: "make the account"),
+            Option("create", summary: "create the account"),
             Option("invite", value: "CODE", summary: "the invitation that a new account is made with"),
             Option("code", value: "CODE", summary: "set the password with this code"),
-            Option("merge", summary: "unite the tasks of another account with this one's without asking"),
+            Option("merge", summary: "merge the tasks of another account with this one's without asking"),
             Option("tasks", value: "DIR", summary: "the tasks directory (default ~/Tasks)", completion: .directories),
             Option(
                 "tls-ca", value: "FILE", summary: "PEM file of the certificates to trust", completion: .files),

@@ -13,7 +13,7 @@ struct SignIn {
         }
         guard let password = context.terminal.readSecret("\(prompt): ") else {
             throw CommandFailure(
-                "There is no terminal to ask for the password on.", hint: "Pipe it in with --password-stdin.",
+                "There is no terminal to ask for the password.", hint: "Pipe it in with --password-stdin.",
                 status: .usage)
         }
         return password
@@ -24,7 +24,7 @@ struct SignIn {
         let first = try password(prompt)
         guard !context.arguments.has("password-stdin") else { return first }
         guard try password("\(prompt), again") == first else {
-            throw CommandFailure("The two are not the same. Nothing was changed.", status: .usage)
+            throw CommandFailure("The passwords differ. Nothing was changed.", status: .usage)
         }
         return first
     }

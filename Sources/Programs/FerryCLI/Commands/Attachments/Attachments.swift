@@ -26,7 +26,7 @@ extension Command {
     }
 
     static let get = Command.daemon(
-        "get", group: "Attachments", summary: "brings an attachment here and prints its path",
+        "get", group: "Attachments", summary: "downloads an attachment and prints its path",
         arguments: [.task(), .attachment("NAME", .optional, "the attachment's name; all of them unless told")],
         options: [.json]
     ) { context in
@@ -56,7 +56,7 @@ extension Command {
 
     static let detach = Command.daemon(
         "detach", group: "Attachments", summary: "removes an attachment from a task",
-        discussion: "It is in the trash then: 'ferry trash' shows it, 'ferry restore' or 'ferry undo' brings it back.",
+        discussion: "It is moved to the trash: 'ferry trash' shows it, 'ferry restore' or 'ferry undo' brings it back.",
         arguments: [.task(), .attachment("NAME", .one, "the attachment's name")]
     ) { context in
         try await context.service.detach(

@@ -15,7 +15,7 @@ extension Command {
 
     static let open = Command.daemon(
         "open", group: "Attachments", summary: "opens a task's file, or an attachment, in its program",
-        discussion: "Where there is no desktop to open it on, the path is printed.",
+        discussion: "Without a desktop session, the path is printed.",
         arguments: [.task(), .attachment("FILE", .optional, "an attachment's name; the task's own file unless told")]
     ) { context in
         let path = try await context.place()

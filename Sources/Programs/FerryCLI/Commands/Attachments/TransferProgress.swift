@@ -37,12 +37,12 @@ struct TransferProgress {
 
     /// Says once why nothing goes on for now.
     ///
-    /// - Throws: The reason, if nothing has moved yet: whoever waits would wait for a long time.
+    /// - Throws: The reason, if nothing has moved yet, because the wait may be long.
     mutating func stand(still reason: CommandFailure) throws {
         let hasMoved = openCount < transfers.count || Self.bytesDone(transfers) > firstBytes
         guard hasMoved else {
             throw CommandFailure(
-                "\(reason.message) The transfers wait, and go on when that is over.", hint: reason.hint,
+                "\(reason.message) The transfers wait and continue afterwards.", hint: reason.hint,
                 status: reason.status, causes: reason.causes)
         }
         guard toldStandstill != reason.message else { return }

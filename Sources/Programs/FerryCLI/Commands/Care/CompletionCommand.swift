@@ -30,7 +30,7 @@ extension Command {
         return .success
     }
 
-    /// What candidates are printed for.
+    /// The kinds of arguments for which candidates are printed.
     private static let kinds = [
         "tasks", "completed", "attachments", "lists", "trash", "deletes", "conflicts", "transfers", "invitations",
         "blocks",

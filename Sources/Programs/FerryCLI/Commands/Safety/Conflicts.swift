@@ -16,14 +16,14 @@ extension Command {
                 guard !conflicts.isEmpty else { return .success }
                 if !context.wantsJSON {
                     context.terminal.note(
-                        "'ferry conflicts keep TASK' keeps what stands, 'ferry conflicts restore TASK' brings back what was displaced."
+                        "'ferry conflicts keep TASK' keeps the current value, 'ferry conflicts restore TASK' brings back what was displaced."
                     )
                 }
                 return .attention
             },
-            deciding("keep", .mine, "keeps what stands", synonym: "mine"),
-            deciding("restore", .theirs, "brings the displaced value back", synonym: "theirs"),
-            deciding("dismiss", .dismiss, "keeps what stands and forgets the conflict; history keeps the value"),
+            deciding("keep", .mine, "keeps the current value", synonym: "mine"),
+            deciding("restore", .theirs, "restores the replaced value", synonym: "theirs"),
+            deciding("dismiss", .dismiss, "keeps the current value and forgets the conflict; history keeps the value"),
         ], defaultSubcommand: "list")
 
     private static func deciding(

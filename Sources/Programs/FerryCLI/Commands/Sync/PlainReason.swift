@@ -14,6 +14,6 @@ extension DaemonStatus {
     /// The reason without what libraries said about it, which `cause` has.
     var plainReason: String? { state == .offline ? reason.map { PlainReason.split($0).sentence } : reason }
 
-    /// What libraries said about the reason; nil if nothing.
+    /// The messages of libraries about the reason; nil if there are none.
     var cause: String? { state == .offline ? reason.flatMap { PlainReason.split($0).cause } : nil }
 }

@@ -10,7 +10,7 @@ extension Command {
             needed. The manual lists every state under 'What waits'.
             """,
         options: [
-            .json, Option("check", summary: "exit status only; prints nothing when all is well"),
+            .json, Option("check", summary: "exit status only; prints nothing if there is no problem"),
             Option("watch", short: "w", summary: "show again with every change, with the transfers on a terminal"),
         ]
     ) { context in

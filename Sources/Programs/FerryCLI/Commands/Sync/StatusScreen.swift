@@ -13,7 +13,7 @@ struct StatusScreen {
         let first = terminal.folded(
             "\(status.state.rawValue)\(status.plainReason.map { ": \($0.printable)" } ?? "")", indent: 2)
         lines += first.map { line in
-            // The state's word alone is coloured.
+            // Only the state's word is colored.
             line.hasPrefix(status.state.rawValue)
                 ? terminal.styled(status.state.rawValue, color) + line.dropFirst(status.state.rawValue.count) : line
         }

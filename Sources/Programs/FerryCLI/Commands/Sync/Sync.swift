@@ -27,7 +27,7 @@ extension Command {
         let timeout = try context.arguments.integer("timeout", in: 0...86_400) ?? 60
         let waits = context.arguments.has("wait")
         if waits, case let status = try await context.service.status(), status.state == .offline {
-            context.terminal.note("\(status.plainReason?.printable ?? "Offline.") Waiting up to \(timeout) s for it.")
+            context.terminal.note("\(status.plainReason?.printable ?? "Offline.") Waiting up to \(timeout) s.")
         }
         let reporting = waits ? Task { await StandstillReport(context.service, context.terminal).run() } : nil
         defer { reporting?.cancel() }

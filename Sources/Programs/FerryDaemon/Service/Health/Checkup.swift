@@ -21,11 +21,11 @@ struct Checkup {
     var server: Result<ServerDescription, any Error>?
     /// Throws the reason why this machine cannot access its objects.
     var probeObjects: @Sendable () async throws -> Void = {}
-    /// What the account uses on the server; nil where that is not known.
+    /// The account's usage on the server; nil if it is not known.
     var usage: AccountUsageSummary?
-    /// How the daemon was set up as a service.
+    /// The setup of the daemon as a service.
     var service: ServiceSetting?
-    /// Who has the lock of the tasks directory.
+    /// The holder of the tasks directory's lock.
     var rootHolder = RootLock.Holder.this
 
     /// The free space in bytes below which attachments and unsent changes are at risk.
@@ -221,7 +221,7 @@ struct Checkup {
 
     private func clock(serverDate: String, from earliest: Int64, to latest: Int64) -> HealthCheck {
         guard let theirs = UTCTime(imfFixdate: serverDate)?.seconds else {
-            return HealthCheck("clock", .ok, "The server does not tell its time.")
+            return HealthCheck("clock", .ok, "The server does not report its time.")
         }
         let difference = theirs < earliest - 1 ? earliest - theirs : theirs > latest + 1 ? theirs - latest : 0
         guard difference > Self.clockTolerance else {
@@ -277,7 +277,7 @@ struct Checkup {
         if let (name, directory) = OtherSync.program(at: configuration.tasks) {
             found.append("\(name) also syncs \(directory).")
         }
-        if let tree = OtherSync.workingTree(around: configuration.tasks) {
+        if let tree = OtherSync.workingTree(around: configuration.tasks, home: ProcessEnvironment["HOME"]) {
             found.append(
                 "\(tree) is a working tree of Git: a pull or a checkout changes or deletes tasks on all machines.")
         }

@@ -36,16 +36,20 @@ enum OtherSync {
         }
     }
 
-    /// The working tree of Git that a directory is in, if it follows the directory's files: a checkout, a stash or a
-    /// pull there changes many tasks at once.
-    static func workingTree(around path: String) -> String? {
+    /// Returns the working tree of Git that contains a directory; nil if there is none. A checkout, a
+    /// stash or a pull in it changes many tasks at once.
+    ///
+    /// - Parameter home: The user's home directory. It and the directories above it are not examined:
+    ///   a repository there keeps single files of the home directory.
+    static func workingTree(around path: String, home: String?) -> String? {
         var path = path
-        while true {
+        while path != home {
             if FileSystem.exists("\(path)/.git") { return path }
             let parent = FileSystem.split(path).parent
             guard parent != path else { return nil }
             path = parent
         }
+        return nil
     }
 
     /// Whether a task's title is a name that such a program gives to a conflicting version.

@@ -3,7 +3,7 @@ import Control
 import SystemIO
 import TaskModel
 
-/// What is said of a server, from values that were asked for.
+/// The findings of `ferry doctor` about a server. Pure.
 enum ServerChecks {
     /// The versions of both ends: neighbors understand each other, and a server is upgraded first.
     static func version(of server: String?, here: String) -> HealthCheck {
@@ -22,7 +22,7 @@ enum ServerChecks {
             "server-version", .ok, "ferry-server is \(server), ferryd here is \(here); these work together.")
     }
 
-    /// How long a certificate is still valid.
+    /// Checks the remaining validity of a certificate.
     ///
     /// - Parameters:
     ///   - expiry: as OpenSSL prints it, `Nov 28 09:00:00 2027 GMT`.
@@ -43,7 +43,7 @@ enum ServerChecks {
         return HealthCheck("tls", .ok, "The certificate of \(place) is valid for \(days) days, and for that name.")
     }
 
-    /// What the account uses of its quota.
+    /// Checks the account's usage of its quota.
     static func quota(_ usage: AccountUsageSummary) -> HealthCheck {
         func isNearlyFull(_ used: Int64, _ limit: Int64) -> Bool { limit > 0 && used / 9 >= limit / 10 }
         func percent(_ used: Int64, _ limit: Int64) -> Int64 { limit < 100 ? 0 : used / (limit / 100) }

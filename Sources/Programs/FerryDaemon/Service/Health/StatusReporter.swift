@@ -31,7 +31,7 @@ struct StatusReporter: Sendable {
         }
         guard let stack = await access.engine.stack else {
             if let trouble = await access.engine.trouble {
-                status.set(.starting, "Syncing stopped and is tried again: \(trouble.message)", hint: trouble.hint)
+                status.set(.starting, "Syncing stopped and will be retried: \(trouble.message)", hint: trouble.hint)
             }
             return await finished(status)
         }

@@ -48,14 +48,14 @@ struct SyncWait: Sendable {
         }
     }
 
-    /// Why nothing has settled in time.
+    /// Returns the reason why the sync did not complete in time.
     private func unsettled(_ timeout: Duration) async throws -> ControlError {
         let seconds = timeout.components.seconds
         let asking = Task { try await reporter.status() }
         guard let status = try await asking.value(within: .seconds(5)) else {
             return ControlError(
-                .timedOut, "Not in sync after \(seconds) s: the sync does not move. \(stuck ?? "")",
-                hint: "'systemctl --user restart ferryd' starts it again; nothing is lost.", isRetryable: true)
+                .timedOut, "Not in sync after \(seconds) s: the daemon does not respond. \(stuck ?? "")",
+                hint: "'systemctl --user restart ferryd' restarts it; nothing is lost.", isRetryable: true)
         }
         guard status.state != .offline else {
             return ControlError(
@@ -69,18 +69,18 @@ struct SyncWait: Sendable {
             .timedOut,
             "Not in sync after \(seconds) s: \(waiting.joined(separator: ", ")) left."
                 + (stuck.map { " \($0)" } ?? ""),
-            hint: "The daemon goes on; 'ferry status --watch' shows how far it is.", isRetryable: true)
+            hint: "The daemon continues; 'ferry status --watch' shows its progress.", isRetryable: true)
     }
 
-    /// What has been under way for long.
+    /// The activities that have taken long; nil if there are none.
     private var stuck: String? {
-        access.engine.activity.summary(longerThan: .seconds(5)).map { "Under way: \($0)." }
+        access.engine.activity.summary(longerThan: .seconds(5)).map { "In progress: \($0)." }
     }
 }
 
 extension DaemonStatus {
-    /// What does not move although everything else has: it waits for a person. Conflicts have
-    /// travelled, and of files that cannot be read nothing is known that could.
+    /// The changes that wait for the user although everything else is in sync; nil if there are none.
+    /// Conflicts do not count, because they have been synced.
     var left: ControlError? {
         let stuck = problems.filter { Self.stuckCodes.contains($0.code) || $0.code.hasPrefix("attachment-") }
         let parts = [
@@ -94,7 +94,7 @@ extension DaemonStatus {
         guard !parts.isEmpty else { return nil }
         return ControlError(
             .attention, "Not everything is in sync: \(parts.joined(separator: ", ")).",
-            hint: "'ferry status' names each, and what to do.")
+            hint: "'ferry status' lists them and what to do.")
     }
 
     /// Problems of what is known and cannot be brought where it belongs.

@@ -13,7 +13,7 @@ struct ListInvitations: Sendable {
         return received.map { Self.summary(of: $0, isSent: false) } + sent.map { Self.summary(of: $0, isSent: true) }
     }
 
-    /// Accepts or declines the invitation that a user names by its number or the beginning of its id.
+    /// Accepts or declines the invitation that a user names by its number or the start of its id.
     func answer(_ invitation: String, _ answer: InvitationAnswer) async throws -> InvitationSummary {
         let received = try await open().received
         let ids = received.map { Self.summary(of: $0, isSent: false).id }

@@ -24,7 +24,7 @@ struct ListSharing: Sendable {
         let summary = try await self.list(named: list)
         guard let ownName = account.email else {
             throw ControlError(
-                .conflict, "Nobody could tell whose list it is: this account has no e-mail address.",
+                .conflict, "Others could not tell who shared the list: this account has no e-mail address.",
                 hint: "ferry link --email ADDRESS")
         }
         let id = try await access.account.userID(of: user)
@@ -59,7 +59,7 @@ struct ListSharing: Sendable {
 
     private func list(_ id: String) async throws -> ListSummary {
         guard let found = try await lists().first(where: { $0.id == id }) else {
-            throw ControlError(.notFound, "The list is not there any more.")
+            throw ControlError(.notFound, "The list does not exist any more.")
         }
         return found
     }
@@ -78,7 +78,7 @@ struct ListSharing: Sendable {
         guard !list.id.isEmpty else {
             throw ControlError(
                 .invalidArgument, "The default list is yours alone.",
-                hint: "Make a list, a directory below the tasks directory, and share that.")
+                hint: "Create a list, which is a directory below the tasks directory, and share it.")
         }
         return list
     }
