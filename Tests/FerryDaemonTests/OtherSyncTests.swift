@@ -23,7 +23,7 @@ import Testing
         let home = "\(directory.path)/home"
         try FileSystem.makeDirectories("\(home)/.git")
         #expect(OtherSync.workingTree(around: tasks, home: nil) == home)
-        #expect(OtherSync.workingTree(around: tasks, home: home) == nil, "a repository of settings in the home directory")
+        #expect(OtherSync.workingTree(around: tasks, home: home) == nil, "settings are often kept with Git")
         try FileSystem.makeDirectories("\(tasks)/.git")
         #expect(OtherSync.workingTree(around: tasks, home: home) == tasks)
     }
