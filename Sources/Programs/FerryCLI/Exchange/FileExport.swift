@@ -20,39 +20,22 @@ struct FileExport {
         let status = try await context.service.status()
         let source = try TaskDirectory(status.tasksDirectory)
         let target = try TaskDirectory(path)
-        var (tasks, attachments) = (0, 0)
-        var missing: [String] = []
+        // What the directory has, not what the daemon knows: a file of this second is the user's data, too, and so is one that
+        // cannot be synced.
+        let files = try source.files().tasks
         var copied: Set<String> = []
+        for path in files.flatMap({ [$0.path] + $0.attachments }) {
+            try target.copy(path, of: source, to: path)
+            copied.insert(path)
+        }
+        var missing: [String] = []
         for task in try await context.service.tasks(TaskFilter()).summaries() {
-            guard let file = task.path else {
-                missing.append(task.title)
-                continue
-            }
-            guard try source.has(file) else {
-                missing.append(task.title)
-                continue
-            }
-            try target.copy(file, of: source, to: file)
-            tasks += 1
-            copied.insert(file)
+            if !copied.contains(task.path ?? "") { missing.append(task.title) }
             guard task.attachmentCount > 0 else { continue }
-            for attachment in try await context.service.task(task.id).attachments {
-                guard let place = attachment.path else {
-                    missing.append("\(task.title): \(attachment.name)")
-                    continue
-                }
-                try target.copy(place, of: source, to: place)
-                attachments += 1
-            }
+            let attachments = try await context.service.task(task.id).attachments
+            missing += attachments.filter { !copied.contains($0.path ?? "") }.map { "\(task.title): \($0.name)" }
         }
-        // A file that is not synced is also the user's data.
-        for problem in status.problems {
-            guard let file = problem.subject, file.hasSuffix(TaskDirectory.suffix), copied.insert(file).inserted,
-                try source.isFile(file)
-            else { continue }
-            try target.copy(file, of: source, to: file)
-            tasks += 1
-        }
+        let (tasks, attachments) = (files.count, copied.count - files.count)
         if context.wantsJSON {
             context.print(
                 document: ("tasks", .integer(Int64(tasks))), ("attachments", .integer(Int64(attachments))),

@@ -69,11 +69,6 @@ struct TaskDirectory {
         try directory.statusIfPresent(path) == nil ? nil : try read(path)
     }
 
-    /// Whether the path is a regular file and not a link.
-    func isFile(_ path: String) throws(SystemError) -> Bool { try directory.statusIfPresent(path)?.kind == .file }
-
-    func has(_ path: String) throws(SystemError) -> Bool { try directory.statusIfPresent(path) != nil }
-
     func write(_ path: String, _ bytes: [UInt8]) throws(SystemError) {
         try makeParent(of: path)
         try directory.replace(path, with: bytes, exclusive: true)
