@@ -28,8 +28,8 @@ func program(_ name: String, runs body: String) -> Target {
 
 func tests(_ name: String, uses dependencies: [Target.Dependency] = [], reads data: [String] = []) -> Target {
     .testTarget(
-        name: "\(name)Tests", dependencies: [.byName(name: name)] + dependencies, path: "Tests/\(name)Tests",
-        exclude: data, swiftSettings: settings)
+        name: "\(name)Tests", dependencies: [.byName(name: name), "SystemTestKit"] + dependencies,
+        path: "Tests/\(name)Tests", exclude: data, swiftSettings: settings)
 }
 
 /// The contract of a protocol as a library of checks that every implementation's tests run.
@@ -52,6 +52,7 @@ let package = Package(
         cLibrary("CSQLite"), cLibrary("CDeflate"), cLibrary("CISAL"), cLibrary("CZlib"), cLibrary("CCurl"),
         cLibrary("CNGHTTP2"), cLibrary("CMicroHTTPD"), cLibrary("COpenSSL"), cLibrary("CYAML"),
         cLibrary("CExpat"), cLibrary("CPCRE2"), cLibrary("CSystemd"), cLibrary("CLinux"), cLibrary("CGear"),
+        cLibrary("CMultiBufferHash"),
 
         // System
         target("JSON", in: "System"),
@@ -64,7 +65,7 @@ let package = Package(
         target("Ustar", in: "System"),
         target("RegularExpressions", in: "System", uses: ["CPCRE2"]),
         target("Compression", in: "System", uses: ["CDeflate", "CISAL"]),
-        target("Cryptography", in: "System", uses: ["CISAL", "COpenSSL"]),
+        target("Cryptography", in: "System", uses: ["CISAL", "CMultiBufferHash", "COpenSSL"]),
         target("HTTPMessages", in: "System"),
         target("HTTPClient", in: "System", uses: ["CCurl", "HTTPMessages", "SystemIO"]),
         target("HTTPServer", in: "System", uses: ["CLinux", "CMicroHTTPD", "HTTPMessages", "SystemIO"]),
@@ -191,6 +192,7 @@ let package = Package(
                 "ObjectStorage", "SQLite",
             ],
             path: "Tests/Benchmark/ferry-bench", swiftSettings: settings),
+        testKit("SystemTestKit", uses: ["SystemIO"]),
         testKit("DocumentStoreTestKit", uses: ["DocumentModel", "DocumentStore", "FirestoreProtocol"]),
         testKit("ObjectStoreTestKit", uses: ["ObjectStorage"]),
         testKit("ReconciliationTestKit", uses: ["DocumentModel", "Merge", "Reconciliation", "TaskModel"]),
@@ -204,13 +206,13 @@ let package = Package(
             "IdentityTestKit",
             uses: [
                 "AccountClient", "HTTPClient", "HTTPMessages", "HTTPServer", "IdentityProtocol", "IdentityServer",
-                "JSON", "SystemIO",
+                "JSON", "SystemIO", "SystemTestKit",
             ]),
         tests("JSON"), tests("CivilTime"), tests("SystemIO"), tests("SystemService"),
         tests("SQLite", uses: ["SystemIO"]), tests("YAML"),
         tests("XML"), tests("Ustar"),
         tests("RegularExpressions"),
-        tests("Compression", uses: ["CZlib"]), tests("Cryptography", uses: ["COpenSSL"]),
+        tests("Compression", uses: ["CZlib"]), tests("Cryptography", uses: ["CMultiBufferHash"]),
         tests("HTTPMessages"), tests("HTTPClient", uses: ["HTTPMessages", "HTTPServer", "HTTPTestKit"]),
         tests("HTTPServer", uses: ["HTTPClient", "HTTPMessages", "HTTPTestKit", "SystemIO"]),
         tests("GRPCProtocol"), tests("GRPCClient", uses: ["GRPCProtocol", "GRPCServer", "GRPCTestKit"]),
@@ -235,7 +237,7 @@ let package = Package(
         tests(
             "S3Server",
             uses: ["BucketStore", "Cryptography", "HTTPMessages", "HTTPServer", "ObjectStorage", "SystemIO", "XML"]),
-        tests("FirestoreServer", uses: ["DocumentModel", "DocumentStore"]),
+        tests("FirestoreServer", uses: ["DocumentModel", "DocumentStore", "FirestoreProtocol"]),
         tests(
             "AccessControl",
             uses: [

@@ -6,6 +6,7 @@ import IdentityProtocol
 import IdentityServer
 import IdentityTestKit
 import Synchronization
+import SystemTestKit
 import Testing
 
 @Suite(.timeLimit(.minutes(1)))

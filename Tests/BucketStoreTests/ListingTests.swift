@@ -1,5 +1,6 @@
 import Dispatch
 import SQLite
+import SystemTestKit
 import Testing
 
 @testable import BucketStore

@@ -1,5 +1,6 @@
 import Cryptography
 import SystemIO
+import SystemTestKit
 import Testing
 
 @testable import BucketStore

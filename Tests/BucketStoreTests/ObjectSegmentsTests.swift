@@ -2,6 +2,7 @@ import Cryptography
 import Glibc
 import SQLite
 import SystemIO
+import SystemTestKit
 import Testing
 
 @testable import BucketStore

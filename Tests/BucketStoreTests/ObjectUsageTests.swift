@@ -1,4 +1,5 @@
 import SQLite
+import SystemTestKit
 import Testing
 
 @testable import BucketStore

@@ -1,6 +1,7 @@
 import Cryptography
 import SQLite
 import SystemIO
+import SystemTestKit
 import Testing
 
 @testable import BucketStore

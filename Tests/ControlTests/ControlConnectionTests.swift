@@ -1,5 +1,6 @@
 import Glibc
 import SystemIO
+import SystemTestKit
 import Testing
 
 @testable import Control
@@ -7,13 +8,11 @@ import Testing
 /// A daemon that answers each connection with the same bytes, whatever it is asked, and closes it.
 private final class Scripted: Sendable {
     let path: String
-    private let directory: String
+    private let directory: TemporaryDirectory
 
     init(_ answer: String, readsRequest: Bool = true) throws {
-        var template = Array("/tmp/ferry-scripted-XXXXXX".utf8CString)
-        guard mkdtemp(&template) != nil else { throw ControlError(.internal, "mkdtemp") }
-        directory = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        path = directory + "/s"
+        directory = try TemporaryDirectory()
+        path = directory.file("s")
         let listener = try UnixSocket.listen(path)
         let number = dup(listener.rawValue)
         try WorkerThread.start(named: "scripted") {
@@ -24,11 +23,6 @@ private final class Scripted: Sendable {
             close(client)
             close(number)
         }
-    }
-
-    deinit {
-        unlink(path)
-        rmdir(directory)
     }
 }
 
@@ -92,14 +86,12 @@ private final class Scripted: Sendable {
 /// A daemon that accepts and never answers.
 private final class Silent: Sendable {
     let path: String
-    private let directory: String
+    private let directory: TemporaryDirectory
     private let listener: FileDescriptor
 
     init() throws {
-        var template = Array("/tmp/ferry-silent-XXXXXX".utf8CString)
-        guard mkdtemp(&template) != nil else { throw ControlError(.internal, "mkdtemp") }
-        directory = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        path = directory + "/s"
+        directory = try TemporaryDirectory()
+        path = directory.file("s")
         listener = try UnixSocket.listen(path)
     }
 
@@ -108,10 +100,5 @@ private final class Silent: Sendable {
         let client = accept(listener.rawValue, nil, nil)
         var byte: UInt8 = 0
         _ = read(client, &byte, 1)
-    }
-
-    deinit {
-        unlink(path)
-        rmdir(directory)
     }
 }

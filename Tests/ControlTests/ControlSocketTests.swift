@@ -4,6 +4,7 @@ import HTTPMessages
 import HTTPServer
 import JSON
 import Synchronization
+import SystemTestKit
 import Testing
 
 private let usageAnswer = AccountUsageSummary(
@@ -162,21 +163,18 @@ private final class Desk: ControlService {
 
 @Suite struct ControlSocketTests {
     private func withSocket(_ body: (ControlClient) async throws -> Void) async throws {
-        var template = Array("/tmp/ferry-control-XXXXXX".utf8CString)
-        guard mkdtemp(&template) != nil else { throw ControlError(.internal, "mkdtemp") }
-        let directory = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        let directory = try TemporaryDirectory()
         let control = ControlServer(Desk(), version: "1.2.3", userID: getuid())
-        let server = HTTPServer(.unix(path: "\(directory)/s")) { request in
+        let server = HTTPServer(.unix(path: directory.file("s"))) { request in
             await control.respond(
                 to: ControlRequest(request.method, request.target, headers: request.headers, body: request.body),
                 from: request.peer.credentials?.userID)
         }
         try server.start()
-        do { try await body(ControlClient(socketPath: "\(directory)/s")) } catch {
+        do { try await body(ControlClient(socketPath: directory.file("s"))) } catch {
             Issue.record(error)
         }
         await server.stop()
-        rmdir(directory)
     }
 
     @Test func `values cross the socket whole`() async throws {

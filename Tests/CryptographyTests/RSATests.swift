@@ -1,5 +1,6 @@
 import Cryptography
 import Glibc
+import SystemTestKit
 import Testing
 
 @Suite
@@ -36,12 +37,8 @@ struct RSATests {
     }
 
     @Test func `openssl reads the key and accepts the signature`() throws {
-        var template = Array("/tmp/ferry-rsa-XXXXXX".utf8CString)
-        let directory = String(cString: try #require(mkdtemp(&template)))
-        defer {
-            for name in ["key", "message", "signature", "public"] { unlink("\(directory)/\(name)") }
-            rmdir(directory)
-        }
+        let home = try TemporaryDirectory()
+        let directory = home.path
         func write(_ name: String, _ bytes: [UInt8]) throws {
             let file = try #require(fopen("\(directory)/\(name)", "w"))
             defer { fclose(file) }
@@ -54,5 +51,6 @@ struct RSATests {
         #expect(system("openssl pkey -in \(directory)/key -pubout -out \(directory)/public 2>/dev/null") == 0)
         let check = "openssl dgst -sha256 -verify \(directory)/public -signature \(directory)/signature"
         #expect(system("\(check) \(directory)/message >/dev/null") == 0)
+        withExtendedLifetime(home) {}
     }
 }

@@ -1,4 +1,5 @@
 import DocumentModel
+import SystemTestKit
 import Testing
 
 @testable import DocumentClient

@@ -1,6 +1,7 @@
 import DocumentModel
 import FirestoreProtocol
 import SQLite
+import SystemTestKit
 import Testing
 
 @testable import DocumentClient

@@ -59,21 +59,3 @@ extension Replica {
         }
     }
 }
-
-/// A directory that is removed together with this object.
-final class TemporaryDirectory {
-    let path: String
-
-    init() throws {
-        var template = Array("/tmp/ferry-client-XXXXXX".utf8CString)
-        guard mkdtemp(&template) != nil else { throw RemoteError(.transient, "mkdtemp failed") }
-        path = template.withUnsafeBufferPointer {
-            String(decoding: $0.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        }
-    }
-
-    deinit {
-        for suffix in ["", "-wal", "-shm"] { unlink(path + "/state" + suffix) }
-        rmdir(path)
-    }
-}

@@ -2,6 +2,7 @@ import CommandLineTool
 import ObjectStorage
 import SystemIO
 import SystemService
+import SystemTestKit
 import Testing
 
 @testable import FerryDaemon

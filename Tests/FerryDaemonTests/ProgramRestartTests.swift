@@ -1,4 +1,5 @@
 import SystemIO
+import SystemTestKit
 import Testing
 
 @testable import FerryDaemon

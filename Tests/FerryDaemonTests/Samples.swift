@@ -13,15 +13,3 @@ func sample(
         id: id, title: title, isCompleted: done, priority: priority, due: due.flatMap { Due(parsing: $0) }, tags: tags,
         list: list, attachmentCount: 0, deletion: nil, isPending: false, isParked: false)
 }
-
-/// A directory for one test, removed when the value is released.
-final class TemporaryDirectory {
-    let path: String
-
-    init() throws {
-        path = "/tmp/ferry-daemon-tests-\(SystemRandom.hex(8))"
-        try FileSystem.makeDirectories(path, mode: 0o700)
-    }
-
-    deinit { try? FileSystem.removeTree(path) }
-}

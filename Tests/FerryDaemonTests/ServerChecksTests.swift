@@ -1,5 +1,6 @@
 import Control
 import SystemIO
+import SystemTestKit
 import Testing
 
 @testable import FerryDaemon

@@ -2,6 +2,7 @@ import Control
 import DocumentClient
 import JSON
 import SystemIO
+import SystemTestKit
 import Testing
 
 @testable import FerryDaemon

@@ -3,6 +3,7 @@ import HTTPClient
 import HTTPMessages
 import HTTPServer
 import HTTPTestKit
+import SystemTestKit
 import Testing
 
 @Suite(.timeLimit(.minutes(1)))

@@ -21,17 +21,6 @@ package func withServer(
     await server.stop(within: .seconds(5))
 }
 
-package func withTemporaryDirectory(_ body: (String) async throws -> Void) async throws {
-    var template = Array("/tmp/ferry-http-XXXXXX".utf8CString)
-    guard let made = mkdtemp(&template) else { throw SystemError(errno: errno, operation: "mkdtemp") }
-    let path = String(cString: made)
-    defer {
-        for name in ["socket", "file", "key.pem", "certificate.pem"] { unlink("\(path)/\(name)") }
-        rmdir(path)
-    }
-    try await body(path)
-}
-
 package func pattern(_ count: Int) -> [UInt8] {
     var bytes = (0..<251).map { UInt8($0) }
     while bytes.count < count { bytes += bytes }

@@ -7,6 +7,7 @@ import IdentityProtocol
 import IdentityServer
 import IdentityTestKit
 import JSON
+import SystemTestKit
 import Testing
 
 @Suite(.timeLimit(.minutes(1)))

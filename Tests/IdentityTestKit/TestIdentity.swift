@@ -7,6 +7,7 @@ package import IdentityServer
 package import JSON
 import Synchronization
 import SystemIO
+import SystemTestKit
 
 /// An identity server on loopback with a clock that the test sets.
 package struct TestIdentity: Sendable {
@@ -75,14 +76,6 @@ package func withIdentity(
         await identity.close()
         try result.get()
     }
-}
-
-package func withTemporaryDirectory(_ body: (String) async throws -> Void) async throws {
-    let path = "/tmp/ferry-identity-\(SystemRandom.hex(8))"
-    try FileSystem.makeDirectories(path, mode: 0o700)
-    let result = await Result { try await body(path) }
-    try FileSystem.removeTree(path)
-    try result.get()
 }
 
 extension Result where Failure == any Error {

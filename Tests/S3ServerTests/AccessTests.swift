@@ -2,6 +2,7 @@ import BucketStore
 import Cryptography
 import HTTPMessages
 import HTTPServer
+import SystemTestKit
 import Testing
 
 @testable import ObjectStorage

@@ -1,5 +1,6 @@
 import Foundation
 import SQLite
+import SystemTestKit
 import Testing
 
 struct SQLiteErrorTests {

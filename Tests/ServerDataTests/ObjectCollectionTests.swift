@@ -5,6 +5,7 @@ import DocumentStore
 import ObjectStorage
 import SQLite
 import SystemIO
+import SystemTestKit
 import Testing
 
 @testable import ServerData

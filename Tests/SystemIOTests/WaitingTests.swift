@@ -1,5 +1,6 @@
 import Glibc
 import SystemIO
+import SystemTestKit
 import Testing
 
 @Suite(.timeLimit(.minutes(1)))

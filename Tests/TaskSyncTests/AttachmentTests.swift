@@ -6,6 +6,7 @@ import DocumentStore
 import Glibc
 import ObjectStorage
 import Simulation
+import SystemTestKit
 import TaskFolder
 import TaskModel
 import Testing
@@ -333,7 +334,7 @@ import Testing
     }
 
     @Test func `a copy that a command is at is no leftover`() async throws {
-        let home = Home()
+        let home = try TemporaryDirectory()
         let disk = MemoryDisk(scratch: home.path)
         let desk = try await Machine(
             MemoryDocumentStore(Machine.database), objects: MemoryObjectStore(), home: home, disk: disk)

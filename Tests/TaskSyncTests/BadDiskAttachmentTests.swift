@@ -3,6 +3,7 @@ import Glibc
 import ObjectStorage
 import Synchronization
 import SystemIO
+import SystemTestKit
 import TaskFolder
 import TaskModel
 import Testing
@@ -18,7 +19,7 @@ import Testing
     private func machines(
         with attachment: String, of task: String = "Trip.md"
     ) async throws -> (laptop: Machine, desk: Machine, disk: MemoryDisk) {
-        let home = Home()
+        let home = try TemporaryDirectory()
         let disk = MemoryDisk(scratch: home.path)
         let laptop = try await Machine(store, objects: objects)
         let desk = try await Machine(store, objects: objects, home: home, disk: disk)
@@ -108,7 +109,7 @@ import Testing
 
     @Test func `what a full disk had no trash for, and nobody had been told of, comes back with its task`() async throws
     {
-        let (objects, home) = (ClosedObjectStore(givesBack: true), Home())
+        let (objects, home) = (ClosedObjectStore(givesBack: true), try TemporaryDirectory())
         let disk = MemoryDisk(scratch: home.path)
         let laptop = try await Machine(store, objects: objects)
         let before = try await Machine(store, objects: objects, home: home, disk: disk)
@@ -140,7 +141,7 @@ import Testing
     @Test func `what comes back with its task waits in the trash while the full disk has no room for its directory`()
         async throws
     {
-        let (objects, home) = (ClosedObjectStore(givesBack: true), Home())
+        let (objects, home) = (ClosedObjectStore(givesBack: true), try TemporaryDirectory())
         let disk = MemoryDisk(scratch: home.path)
         let laptop = try await Machine(store, objects: objects)
         let desk = try await Machine(store, objects: objects, home: home, disk: disk)
@@ -183,7 +184,7 @@ import Testing
 
     @Test func `an attachment whose upload ends while the directory is away is uploaded when it is back`() async throws
     {
-        let home = Home()
+        let home = try TemporaryDirectory()
         let disk = MemoryDisk(scratch: home.path)
         let objects = CallingStore(MemoryObjectStore()) { disk.setRootMissing(true) }
         let machine = try await Machine(store, objects: objects, home: home, disk: disk)

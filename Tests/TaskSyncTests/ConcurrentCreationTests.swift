@@ -147,7 +147,7 @@ import Testing
             for machine in [laptop, desk] {
                 #expect(await machine.has("Day.md", "# Day\n"))
                 #expect(await machine.eventually { await machine.hasUnited(2) })
-                #expect(await machine.sync.catalog.trashed.map(\.id) == [task])
+                #expect(await machine.eventually { await machine.sync.catalog.trashed.map(\.id) == [task] })
             }
         }
     }

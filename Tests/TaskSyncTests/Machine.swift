@@ -8,6 +8,7 @@ import Simulation
 import Synchronization
 import SystemIO
 import SystemService
+import SystemTestKit
 import TaskFolder
 import Testing
 
@@ -15,7 +16,7 @@ import Testing
 
 /// One machine: a real directory, a real replica, a bridge between them, and a remote shared with others.
 final class Machine: Sendable {
-    let home: Home
+    let home: TemporaryDirectory
     var root: String { home.path }
     let sync: TaskSync
     let client: DocumentDatabase
@@ -35,12 +36,13 @@ final class Machine: Sendable {
     ///   - wallClock: seconds since 1970.
     ///   - refusing: the writes that the remote refuses.
     init(
-        _ store: any DocumentStore, objects: (any ObjectStore)? = nil, home: Home? = nil, disk: MemoryDisk? = nil,
-        rebinds: Bool = false, repairs: Bool = false, bootID: String? = nil, trashDays: Int = 30,
+        _ store: any DocumentStore, objects: (any ObjectStore)? = nil, home: TemporaryDirectory? = nil,
+        disk: MemoryDisk? = nil, rebinds: Bool = false, repairs: Bool = false, bootID: String? = nil,
+        trashDays: Int = 30,
         wallClock: @escaping @Sendable () -> Int64 = { 0 },
         followedLists: Int = 400, refusing: @escaping @Sendable (Write) -> Bool = { _ in false }
     ) async throws {
-        self.home = home ?? Home()
+        self.home = try home ?? TemporaryDirectory()
         let root = self.home.path
         mkdir("\(root)/Tasks", 0o700)
         remote = StoreRemote(store, for: "alice")
@@ -199,19 +201,6 @@ private final class CountedRemote: RemoteDocuments {
     }
 
     func networkChanged() { remote.networkChanged() }
-}
-
-/// A directory for tasks and state, which goes when the last machine that lived in it has gone.
-final class Home: Sendable {
-    let path: String
-
-    init() {
-        var template = Array("/tmp/ferry-sync-XXXXXX".utf8CString)
-        _ = mkdtemp(&template)
-        path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    }
-
-    deinit { try? FileSystem.removeTree(path) }
 }
 
 /// Two machines of one user, stopped in the end.

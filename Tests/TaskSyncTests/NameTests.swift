@@ -3,6 +3,7 @@ import DocumentStore
 import Glibc
 import Simulation
 import SystemIO
+import SystemTestKit
 import TaskFolder
 import Testing
 
@@ -81,7 +82,7 @@ import Testing
 
     @Test func `an older state does not double what was made since`() async throws {
         let store = MemoryDocumentStore(Machine.database)
-        let (laptop, home) = (try await Machine(store), Home())
+        let (laptop, home) = (try await Machine(store), try TemporaryDirectory())
         let first = try await Machine(store, home: home)
         try first.write("Old.md", "old\n")
         #expect(await laptop.has("Old.md", "old\n"))

@@ -6,6 +6,7 @@ import ObjectStorage
 import SQLite
 import Simulation
 import SystemIO
+import SystemTestKit
 import TaskFolder
 import Testing
 
@@ -15,7 +16,7 @@ import Testing
 @Suite(.serialized) struct RestartTests {
     @Test func `a refused change is reported after a restart, and gives way to the mended file`() async throws {
         let store = MemoryDocumentStore(Machine.database)
-        let home = Home()
+        let home = try TemporaryDirectory()
         func machine() async throws -> Machine {
             try await Machine(
                 store, home: home,

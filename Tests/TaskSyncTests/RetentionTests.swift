@@ -4,6 +4,7 @@ import DocumentStore
 import FirestoreProtocol
 import Simulation
 import Synchronization
+import SystemTestKit
 import TaskFolder
 import Testing
 
@@ -31,7 +32,7 @@ struct RetentionTests {
         store = MemoryDocumentStore(Machine.database) { [clocks] in clocks.remote.withLock { $0 * 1_000_000 } }
     }
 
-    private func machine(home: Home? = nil, trashDays: Int = 30) async throws -> Machine {
+    private func machine(home: TemporaryDirectory? = nil, trashDays: Int = 30) async throws -> Machine {
         try await Machine(store, home: home, trashDays: trashDays) { [clocks] in clocks.local.withLock(\.self) }
     }
 

@@ -3,6 +3,7 @@ import IdentityProtocol
 import IdentityServer
 import ServerData
 import SystemIO
+import SystemTestKit
 import Testing
 
 @testable import FerryServer

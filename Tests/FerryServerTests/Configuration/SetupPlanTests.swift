@@ -1,6 +1,7 @@
 import CommandLineTool
 import ServerData
 import SystemIO
+import SystemTestKit
 import Testing
 
 @testable import FerryServer

@@ -4,6 +4,7 @@ import ObjectStorage
 import ServerData
 import Synchronization
 import SystemIO
+import SystemTestKit
 import Testing
 
 @testable import FerryServer

@@ -10,6 +10,7 @@ import JSON
 import S3Server
 import ServerData
 import SystemIO
+import SystemTestKit
 import Testing
 
 @testable import FerryServer

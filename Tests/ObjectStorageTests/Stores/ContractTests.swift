@@ -1,5 +1,6 @@
 import ObjectStorage
 import ObjectStoreTestKit
+import SystemTestKit
 import Testing
 
 @Suite struct ContractTests {

@@ -1,5 +1,6 @@
 import Glibc
 import ObjectStorage
+import SystemTestKit
 import Testing
 
 @Suite struct DirectoryStoreTests {

@@ -1,5 +1,6 @@
 import Glibc
 import SystemIO
+import SystemTestKit
 import Testing
 
 @testable import ObjectStorage

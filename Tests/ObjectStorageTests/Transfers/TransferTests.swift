@@ -3,6 +3,7 @@ import HTTPClient
 import HTTPMessages
 import Synchronization
 import SystemIO
+import SystemTestKit
 import Testing
 
 @testable import ObjectStorage

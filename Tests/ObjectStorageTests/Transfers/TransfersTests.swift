@@ -2,6 +2,7 @@ import Glibc
 import SQLite
 import Synchronization
 import SystemIO
+import SystemTestKit
 import Testing
 
 @testable import ObjectStorage

@@ -1,21 +1,9 @@
 import Glibc
 import SystemIO
+import SystemTestKit
 
-/// A directory that is removed together with this object.
-final class TemporaryDirectory: Sendable {
-    let path: String
-
-    init() throws {
-        var template = Array("/tmp/ferry-objects-XXXXXX\0".utf8CString)
-        guard let made = mkdtemp(&template) else { throw Failure() }
-        path = String(cString: made)
-    }
-
+extension TemporaryDirectory {
     struct Failure: Error {}
-
-    deinit {
-        try? FileSystem.removeTree(path)
-    }
 
     func file(_ name: String, _ content: [UInt8]) throws -> String {
         let path = "\(self.path)/\(name)"
