@@ -1,4 +1,4 @@
-import COpenSSL
+import CMultiBufferHash
 
 /// Hashes several messages side by side, which is faster than one after the other on processors
 /// with suitable instructions.
@@ -24,13 +24,18 @@ package struct SHA256Lanes: ~Copyable, @unchecked Sendable {
 
     private struct Lane {
         let number: Int
+        /// The hash of the bytes before the whole blocks of this lane.
+        let hash: SHA256
+        /// The bytes that are not hashed yet.
         var rest: UnsafeBufferPointer<UInt8>
+        /// The blocks of this lane that are hashed.
+        var done = 0
 
-        var blocks: Int { rest.count / Int(SHA256_CBLOCK) }
+        var blocks: Int { rest.count / SHA256.blockSize }
     }
 
     private var lanes: [Lane] = []
-    private var contexts = Array(repeating: SHA256_CTX(), count: Int(ferry_sha256_lanes))
+    private var states = Array(repeating: SHA256().state, count: Int(ferry_sha256_lanes))
 
     package init() {}
 
@@ -47,12 +52,11 @@ package struct SHA256Lanes: ~Copyable, @unchecked Sendable {
     package mutating func begin(_ number: Int, _ hash: SHA256, _ bytes: UnsafeBufferPointer<UInt8>) {
         precondition(room > 0)
         // Lanes process whole blocks only.
-        let block = Int(SHA256_CBLOCK)
-        let first = min(bytes.count, (block - Int(hash.context.num)) % block)
+        let first = min(bytes.count, hash.missing)
         var hash = hash
         hash.update(UnsafeRawBufferPointer(UnsafeBufferPointer(rebasing: bytes[..<first])))
-        contexts[lanes.count] = hash.context
-        lanes.append(Lane(number: number, rest: UnsafeBufferPointer(rebasing: bytes[first...])))
+        states[lanes.count] = hash.state
+        lanes.append(Lane(number: number, hash: hash, rest: UnsafeBufferPointer(rebasing: bytes[first...])))
     }
 
     /// Processes some bytes of each message. Returns the messages that have ended, with the hash of
@@ -61,43 +65,42 @@ package struct SHA256Lanes: ~Copyable, @unchecked Sendable {
         if let blocks = lanes.map(\.blocks).min(), blocks > 0 { advance(min(blocks, Self.blocksAtOnce)) }
         var ended: [(number: Int, hash: SHA256)] = []
         for index in lanes.indices.reversed() where lanes[index].blocks == 0 {
-            var hash = SHA256()
-            hash.context = contexts[index]
+            var hash = lanes[index].hash
+            hash.skip(lanes[index].done, to: states[index])
             hash.update(UnsafeRawBufferPointer(lanes[index].rest))
             ended.append((lanes[index].number, hash))
             lanes.swapAt(index, lanes.count - 1)
-            contexts.swapAt(index, lanes.count - 1)
+            states.swapAt(index, lanes.count - 1)
             lanes.removeLast()
         }
         return ended
     }
 
     private mutating func advance(_ blocks: Int) {
-        let bytes = blocks * Int(SHA256_CBLOCK)
         let places = lanes.map(\.rest.baseAddress)
         let takesAll = Self.hasLanes && lanes.count >= Self.leastAtOnce
-        var index = 0
-        contexts.withUnsafeMutableBufferPointer { contexts in
-            guard let contexts = contexts.baseAddress else { return }
+        states.withUnsafeMutableBufferPointer { states in
+            guard let states = states.baseAddress else { return }
             if takesAll, let first = places.first {
                 // Unused lanes process the first message again; their results are ignored.
                 ferry_sha256_lanes_update(
-                    contexts, places + Array(repeating: first, count: Self.count - places.count), blocks)
+                    states, places + Array(repeating: first, count: Self.count - places.count), blocks)
                 return
             }
+            var index = 0
             while Self.hasPairs, index + 1 < places.count {
                 ferry_sha256_two_update(
-                    contexts + index, places[index], contexts + index + 1, places[index + 1], blocks,
-                    Self.hasLanes ? 1 : 0)
+                    states + index, places[index], states + index + 1, places[index + 1], blocks, Self.hasLanes ? 1 : 0)
                 index += 2
             }
             while index < places.count {
-                SHA256_Update(contexts + index, places[index], bytes)
+                SHA256.hashBlocks(UnsafeRawPointer(places[index]), blocks, &states[index])
                 index += 1
             }
         }
         for index in lanes.indices {
-            lanes[index].rest = UnsafeBufferPointer(rebasing: lanes[index].rest[bytes...])
+            lanes[index].rest = UnsafeBufferPointer(rebasing: lanes[index].rest[(blocks * SHA256.blockSize)...])
+            lanes[index].done += blocks
         }
     }
 }

@@ -1,8 +1,14 @@
 #pragma once
-// Definitions shared by the functions that hash several messages in parallel.
-#include <openssl/sha.h>
+// What the functions share that hash several messages in parallel.
 #include <stddef.h>
 #include <stdint.h>
+
+enum { ferry_sha256_block = 64 };
+
+// The hash of the blocks so far: FIPS 180-4, 6.2.2.
+typedef struct {
+    uint32_t h[8];
+} ferry_sha256_state;
 
 // FIPS 180-4, 4.2.2.
 static const uint32_t ferry_sha256_constants[64] = {
@@ -15,8 +21,3 @@ static const uint32_t ferry_sha256_constants[64] = {
     0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
     0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2,
 };
-
-static inline void ferry_sha256_count(SHA256_CTX *context, size_t bytes) {
-    const uint64_t bits = (((uint64_t)context->Nh << 32) | context->Nl) + ((uint64_t)bytes << 3);
-    context->Nh = (SHA_LONG)(bits >> 32), context->Nl = (SHA_LONG)bits;
-}

@@ -1,8 +1,7 @@
 #pragma once
-// Two SHA-256 contexts of OpenSSL that hash bytes in parallel. Each SHA instruction waits for the
-// one before it, so two messages at once take not much longer than one.
-#include "sha256_common.h"
-#include <openssl/sha.h>
+// SHA-256 of two messages in parallel. Each SHA instruction waits for the one before it, so two
+// messages at once take not much longer than one.
+#include "sha256.h"
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,12 +16,12 @@ static inline int ferry_sha256_has_instructions(void) {
 }
 
 // The instructions expect the eight words of the state as (f e b a) and (h g d c), lowest first.
-struct ferry_sha256_state {
+struct ferry_sha256_registers {
     __m128i feba, hgdc;
 };
 
-__attribute__((target("sha,sse4.1"))) static inline struct ferry_sha256_state ferry_sha256_load(const SHA_LONG h[8]) {
-    struct ferry_sha256_state state = {
+__attribute__((target("sha,sse4.1"))) static inline struct ferry_sha256_registers ferry_sha256_load(const uint32_t h[8]) {
+    struct ferry_sha256_registers state = {
         _mm_set_epi32((int)h[0], (int)h[1], (int)h[4], (int)h[5]),
         _mm_set_epi32((int)h[2], (int)h[3], (int)h[6], (int)h[7]),
     };
@@ -30,7 +29,7 @@ __attribute__((target("sha,sse4.1"))) static inline struct ferry_sha256_state fe
 }
 
 __attribute__((target("sha,sse4.1"))) static inline void ferry_sha256_store(
-    struct ferry_sha256_state state, SHA_LONG h[8]) {
+    struct ferry_sha256_registers state, uint32_t h[8]) {
     uint32_t words[8];
     _mm_storeu_si128((__m128i *)words, state.feba);
     _mm_storeu_si128((__m128i *)(words + 4), state.hgdc);
@@ -63,12 +62,12 @@ __attribute__((target("sha,sse4.1"), always_inline)) static inline __m128i ferry
 }
 
 // FIPS 180-4, 6.2.2, for two messages; four of the 64 steps at a time.
-__attribute__((target("sha,sse4.1"), always_inline)) static inline void ferry_sha256_blocks(
-    SHA_LONG first[8], const uint8_t *p, SHA_LONG second[8], const uint8_t *q, size_t blocks, int rotates) {
+__attribute__((target("sha,sse4.1"), always_inline)) static inline void ferry_sha256_pair(
+    uint32_t first[8], const uint8_t *p, uint32_t second[8], const uint8_t *q, size_t blocks, int rotates) {
     const __m128i big_endian = _mm_set_epi64x(0x0c0d0e0f08090a0bLL, 0x0405060700010203LL);
-    struct ferry_sha256_state x = ferry_sha256_load(first), y = ferry_sha256_load(second);
+    struct ferry_sha256_registers x = ferry_sha256_load(first), y = ferry_sha256_load(second);
     for (; blocks > 0; blocks--, p += 64, q += 64) {
-        const struct ferry_sha256_state x_before = x, y_before = y;
+        const struct ferry_sha256_registers x_before = x, y_before = y;
         __m128i v[4], w[4];
         for (int i = 0; i < 4; i++) {
             v[i] = _mm_shuffle_epi8(_mm_loadu_si128((const __m128i *)(p + 16 * i)), big_endian);
@@ -91,29 +90,27 @@ __attribute__((target("sha,sse4.1"), always_inline)) static inline void ferry_sh
     ferry_sha256_store(x, first), ferry_sha256_store(y, second);
 }
 
-__attribute__((target("sha,sse4.1"))) static inline void ferry_sha256_blocks_plain(
-    SHA_LONG first[8], const uint8_t *p, SHA_LONG second[8], const uint8_t *q, size_t blocks) {
-    ferry_sha256_blocks(first, p, second, q, blocks, 0);
+__attribute__((target("sha,sse4.1"))) static inline void ferry_sha256_pair_plain(
+    uint32_t first[8], const uint8_t *p, uint32_t second[8], const uint8_t *q, size_t blocks) {
+    ferry_sha256_pair(first, p, second, q, blocks, 0);
 }
 
-__attribute__((target("sha,sse4.1,avx512f,avx512vl"))) static inline void ferry_sha256_blocks_rotating(
-    SHA_LONG first[8], const uint8_t *p, SHA_LONG second[8], const uint8_t *q, size_t blocks) {
-    ferry_sha256_blocks(first, p, second, q, blocks, 1);
+__attribute__((target("sha,sse4.1,avx512f,avx512vl"))) static inline void ferry_sha256_pair_rotating(
+    uint32_t first[8], const uint8_t *p, uint32_t second[8], const uint8_t *q, size_t blocks) {
+    ferry_sha256_pair(first, p, second, q, blocks, 1);
 }
 
-// Hashes the same number of blocks in each context. Requires the instructions, and contexts that
-// have hashed only whole blocks so far. `rotates` requires `ferry_sha256_has_lanes`, and takes less
-// time then.
+// Hashes the same number of blocks of each message. Requires the instructions. `rotates` requires
+// `ferry_sha256_has_lanes`, and takes less time then.
 static inline void ferry_sha256_two_update(
-    SHA256_CTX *first, const uint8_t *p, SHA256_CTX *second, const uint8_t *q, size_t blocks, int rotates) {
+    ferry_sha256_state *first, const uint8_t *p, ferry_sha256_state *second, const uint8_t *q, size_t blocks, int rotates) {
     if (rotates)
-        ferry_sha256_blocks_rotating(first->h, p, second->h, q, blocks);
+        ferry_sha256_pair_rotating(first->h, p, second->h, q, blocks);
     else
-        ferry_sha256_blocks_plain(first->h, p, second->h, q, blocks);
-    ferry_sha256_count(first, blocks * SHA256_CBLOCK), ferry_sha256_count(second, blocks * SHA256_CBLOCK);
+        ferry_sha256_pair_plain(first->h, p, second->h, q, blocks);
 }
 #else
 static inline int ferry_sha256_has_instructions(void) { return 0; }
 static inline void ferry_sha256_two_update(
-    SHA256_CTX *first, const uint8_t *p, SHA256_CTX *second, const uint8_t *q, size_t blocks, int rotates) {}
+    ferry_sha256_state *first, const uint8_t *p, ferry_sha256_state *second, const uint8_t *q, size_t blocks, int rotates) {}
 #endif

@@ -1,8 +1,7 @@
 #pragma once
-// Eight SHA-256 contexts of OpenSSL that hash bytes in parallel, each in one lane of the vectors.
+// SHA-256 of eight messages in parallel, each in one lane of the vectors.
 // This is less work than two at a time with the SHA instructions, see `sha256_pair.h`.
-#include "sha256_common.h"
-#include <openssl/sha.h>
+#include "sha256.h"
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -49,14 +48,13 @@ FERRY_SHA256_LANES __attribute__((always_inline)) ferry_sha256_words ferry_sha25
         24, 31, 30, 29, 28);
 }
 
-// Hashes this number of blocks in each context. FIPS 180-4, 6.2.2. Requires
-// `ferry_sha256_has_lanes`, and contexts that have hashed only whole blocks so far.
+// Hashes this number of blocks of each message. FIPS 180-4, 6.2.2. Requires `ferry_sha256_has_lanes`.
 FERRY_SHA256_LANES void ferry_sha256_lanes_update(
-    SHA256_CTX contexts[ferry_sha256_lanes], const uint8_t *const messages[ferry_sha256_lanes], size_t blocks) {
+    ferry_sha256_state states[ferry_sha256_lanes], const uint8_t *const messages[ferry_sha256_lanes], size_t blocks) {
     ferry_sha256_words state[8];
     for (int i = 0; i < 8; i++)
-        for (int lane = 0; lane < ferry_sha256_lanes; lane++) state[i][lane] = contexts[lane].h[i];
-    for (size_t offset = 0; offset < blocks * SHA256_CBLOCK; offset += SHA256_CBLOCK) {
+        for (int lane = 0; lane < ferry_sha256_lanes; lane++) state[i][lane] = states[lane].h[i];
+    for (size_t offset = 0; offset < blocks * ferry_sha256_block; offset += ferry_sha256_block) {
         ferry_sha256_words words[16];
 #pragma clang loop unroll(full)
         for (int i = 0; i < 16; i++) words[i] = ferry_sha256_big_endian(messages[i % 8] + offset + i / 8 * 32);
@@ -79,10 +77,8 @@ FERRY_SHA256_LANES void ferry_sha256_lanes_update(
         state[0] += a, state[1] += b, state[2] += c, state[3] += d;
         state[4] += e, state[5] += f, state[6] += g, state[7] += h;
     }
-    for (int lane = 0; lane < ferry_sha256_lanes; lane++) {
-        for (int i = 0; i < 8; i++) contexts[lane].h[i] = state[i][lane];
-        ferry_sha256_count(contexts + lane, blocks * SHA256_CBLOCK);
-    }
+    for (int lane = 0; lane < ferry_sha256_lanes; lane++)
+        for (int i = 0; i < 8; i++) states[lane].h[i] = state[i][lane];
 }
 
 #undef FERRY_SHA256_LANES
@@ -90,5 +86,5 @@ FERRY_SHA256_LANES void ferry_sha256_lanes_update(
 #else
 static inline int ferry_sha256_has_lanes(void) { return 0; }
 static inline void ferry_sha256_lanes_update(
-    SHA256_CTX contexts[ferry_sha256_lanes], const uint8_t *const messages[ferry_sha256_lanes], size_t blocks) {}
+    ferry_sha256_state states[ferry_sha256_lanes], const uint8_t *const messages[ferry_sha256_lanes], size_t blocks) {}
 #endif
