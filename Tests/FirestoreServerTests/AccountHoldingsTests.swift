@@ -1,4 +1,6 @@
+import DocumentModel
 import DocumentStore
+import FirestoreProtocol
 import Testing
 
 @testable import FirestoreServer
@@ -29,6 +31,27 @@ struct AccountHoldingsTests {
         #expect(!usage.isEmpty)
         usage.release(.listenBytes, 24, for: "bob")
         #expect(usage.isEmpty)
+    }
+
+    @Test func `large requests count with their bytes while they are handled, small ones do not`() async throws {
+        var limits = AccountLimits()
+        limits.largeRequestBytes = 1 << 20
+        let meter = AccountMeter(limits: limits)
+        let bob = Caller.user(id: "bob", expires: nil)
+        let database = DatabaseName(project: "test")
+        let small = WriteRequest(database: database).encoded()
+        // A field that the message does not have: its bytes are skipped.
+        let large = small + [0xfa, 0x01, 0x80, 0x80, 0x20] + [UInt8](repeating: 0, count: 512 << 10)
+        try await meter.decoding(large, for: bob) { (request: WriteRequest) in
+            #expect(request.database == database)
+            try await meter.decoding(small, for: bob) { (_: WriteRequest) in }
+            let error = await #expect(throws: DocumentStoreError.self) {
+                try await meter.decoding(large, for: bob) { (_: WriteRequest) in }
+            }
+            #expect(error?.code == .resourceExhausted)
+            try await meter.decoding(large, for: .user(id: "alice", expires: nil)) { (_: WriteRequest) in }
+        }
+        try await meter.decoding(large, for: bob) { (_: WriteRequest) in }
     }
 
     @Test func `an administrator is not counted`() async throws {

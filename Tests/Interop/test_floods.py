@@ -199,7 +199,8 @@ def part(number, content):
 
 
 def test_a_commit_of_millions_of_values(own, alice, others):
-    """It is refused, and what it took is given back even though it took that for less than a second."""
+    """It is refused, and what it took is given back even though it took that for less than a second. Of four at a time
+    not all are decoded."""
     import grpc
 
     database = b"projects/ferry/databases/(default)"
@@ -207,9 +208,11 @@ def test_a_commit_of_millions_of_values(own, alice, others):
     document = part(1, database + b"/documents/tasks/nulls") + part(2, part(1, b"a") + part(2, nulls))
     with grpc.insecure_channel(own.documents, options=[("grpc.max_send_message_length", -1)]) as channel:
         commit = channel.unary_unary("/google.firestore.v1.Firestore/Commit")
-        with pytest.raises(grpc.RpcError) as refused:
-            commit(part(1, database) + part(2, part(1, document)), metadata=[("authorization", f"Bearer {alice.token}")])
-    assert refused.value.code() == grpc.StatusCode.INVALID_ARGUMENT
+        request = part(1, database) + part(2, part(1, document))
+        calls = [commit.future(request, metadata=[("authorization", f"Bearer {alice.token}")]) for _ in range(4)]
+        codes = [call.code() for call in calls]
+    assert codes.count(grpc.StatusCode.INVALID_ARGUMENT) >= 2, codes
+    assert set(codes) <= {grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.RESOURCE_EXHAUSTED}, codes
     others.check()
     until(lambda: memory(own) - others.rest < 32 << 20, lambda: f"{memory(own)} from {others.rest}", timeout=10)
 

@@ -10,8 +10,8 @@ extension FirestoreService {
     func listen(_ call: GRPCServerCall) async throws {
         let caller = try authenticator.admit(call)
         guard let first = try await call.next() else { return }
-        let opening: ListenRequest = try Self.decode(first)
-        guard let database = opening.database else {
+        let named = try await usage.decoding(first, for: caller) { (opening: ListenRequest) in opening.database }
+        guard let database = named else {
             throw DocumentStoreError(.invalidArgument, "The first request of a listen stream must name the database.")
         }
         let store = try await catalog.store(database)
@@ -25,12 +25,13 @@ extension FirestoreService {
         await withTaskCancellationHandler {
             await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask {
-                    var request = opening
+                    var next: [UInt8]? = first
                     var numbers = TargetNumbers()
-                    while true {
-                        try await accept(request, &numbers, database, targets, stream, call)
-                        guard let bytes = try await call.next() else { break }
-                        request = try Self.decode(bytes)
+                    while let bytes = next {
+                        try await usage.decoding(bytes, for: caller) {
+                            try await accept($0, &numbers, database, targets, stream, call)
+                        }
+                        next = try await call.next()
                     }
                     await stream.cancel()
                 }

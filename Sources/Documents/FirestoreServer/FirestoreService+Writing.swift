@@ -115,14 +115,16 @@ extension FirestoreService {
     func write(_ call: GRPCServerCall) async throws {
         let caller = try authenticator.admit(call)
         guard let first = try await call.next() else { return }
-        let handshake: WriteRequest = try Self.decode(first)
-        guard let database = handshake.database else {
-            throw DocumentStoreError(.invalidArgument, "The first request of a write stream must name the database.")
+        let (database, token) = try await usage.decoding(first, for: caller) { (handshake: WriteRequest) in
+            guard let database = handshake.database else {
+                throw DocumentStoreError(
+                    .invalidArgument, "The first request of a write stream must name the database.")
+            }
+            guard handshake.writes.isEmpty else {
+                throw DocumentStoreError(.invalidArgument, "The first request of a write stream must have no writes.")
+            }
+            return (database, try WriteStreamToken(resuming: handshake))
         }
-        guard handshake.writes.isEmpty else {
-            throw DocumentStoreError(.invalidArgument, "The first request of a write stream must have no writes.")
-        }
-        let token = try WriteStreamToken(resuming: handshake)
         try usage.take(.writeStreams, for: caller)
         defer { usage.release(.writeStreams, for: caller) }
         try await call.send(WriteResponse(streamID: token.stream, streamToken: token.bytes).encoded())
@@ -149,27 +151,30 @@ extension FirestoreService {
     ) async throws {
         var token = token
         while let bytes = try await call.next() {
-            let request: WriteRequest = try Self.decode(bytes)
             if case .user(_, let expires?, _) = caller {
                 if expires <= now() { throw DocumentStoreError.tokenExpired }
                 try authenticator.admit(caller)
             }
-            guard !request.writes.isEmpty else {
-                try await call.send(WriteResponse(streamToken: token.bytes).encoded())
-                continue
+            let response = try await usage.decoding(bytes, for: caller) { (request: WriteRequest) in
+                guard !request.writes.isEmpty else { return WriteResponse(streamToken: token.bytes) }
+                token.count += 1
+                return try await accept(request.writes, database, caller, token)
             }
-            token.count += 1
-            let position = StreamPosition(
-                stream: "\(caller.streamOwner)/\(token.stream)", number: token.count,
-                digest: SHA256.hash(WriteRequest(writes: request.writes).encoded()).bytes)
-            let store = try await store(database, for: request.writes)
-            let result = try await commit(request.writes, in: store, by: caller) {
-                try await store.commit(request.writes, at: position, guarding: $0)
-            }
-            let response = WriteResponse(
-                streamToken: token.bytes, writeResults: result.writeResults, commitTime: result.commitTime)
             try await call.send(response.encoded())
         }
+    }
+
+    private func accept(
+        _ writes: [Write], _ database: DatabaseName, _ caller: Caller, _ token: WriteStreamToken
+    ) async throws -> WriteResponse {
+        let position = StreamPosition(
+            stream: "\(caller.streamOwner)/\(token.stream)", number: token.count,
+            digest: SHA256.hash(WriteRequest(writes: writes).encoded()).bytes)
+        let store = try await store(database, for: writes)
+        let result = try await commit(writes, in: store, by: caller) {
+            try await store.commit(writes, at: position, guarding: $0)
+        }
+        return WriteResponse(streamToken: token.bytes, writeResults: result.writeResults, commitTime: result.commitTime)
     }
 }
 

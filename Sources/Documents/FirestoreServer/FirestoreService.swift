@@ -41,10 +41,11 @@ package struct FirestoreService: Sendable {
             routes[Self.path(name)] = .unary { bytes, call in
                 try await answering {
                     let caller = try authenticator.admit(call)
-                    guard let resource else { return try await handle(try Self.decode(bytes), caller).encoded() }
-                    return try await usage.holding(resource, for: caller) {
-                        try await handle(try Self.decode(bytes), caller).encoded()
+                    let answer = {
+                        try await usage.decoding(bytes, for: caller) { try await handle($0, caller).encoded() }
                     }
+                    guard let resource else { return try await answer() }
+                    return try await usage.holding(resource, for: caller, answer)
                 }
             }
         }
@@ -58,7 +59,7 @@ package struct FirestoreService: Sendable {
                         throw DocumentStoreError(.invalidArgument, "The request is missing.")
                     }
                     try await usage.holding(.reads, for: caller) {
-                        try await handle(try Self.decode(bytes), caller, call)
+                        try await usage.decoding(bytes, for: caller) { try await handle($0, caller, call) }
                     }
                 }
             }

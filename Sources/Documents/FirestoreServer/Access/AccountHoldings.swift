@@ -1,11 +1,12 @@
 import DocumentStore
+import FirestoreProtocol
 import Synchronization
 
 /// The amounts of the documents' service that each account holds, of the resources that
 /// `AccountLimits` limits. A pure value.
 struct AccountHoldings: Sendable {
     enum Resource: Sendable, Hashable {
-        case reads, commits, listenStreams, listenTargets, listenBytes, writeStreams
+        case reads, commits, largeRequestBytes, listenStreams, listenTargets, listenBytes, writeStreams
     }
 
     let limits: AccountLimits
@@ -39,6 +40,8 @@ struct AccountHoldings: Sendable {
         switch resource {
         case .reads: (limits.reads, "reads in progress", "Wait for some to end.")
         case .commits: (limits.commits, "commits in progress", "Wait for some to end.")
+        case .largeRequestBytes:
+            (limits.largeRequestBytes, "bytes of large requests in progress", "Wait for some to end.")
         case .listenStreams: (limits.listenStreams, "listen streams", "Close some.")
         case .listenTargets: (limits.listenTargets, "listen targets", "Remove some.")
         case .listenBytes: (limits.listenBytes, "bytes of listen targets", "Remove some, or listen to smaller queries.")
@@ -65,12 +68,24 @@ final class AccountMeter: Sendable {
         usage.withLock { $0.release(resource, amount, for: account) }
     }
 
-    /// Runs `body` while one unit of a resource counts for the caller.
+    /// Runs `body` while an amount of a resource counts for the caller.
     func holding<Result>(
-        _ resource: AccountHoldings.Resource, for caller: Caller, _ body: () async throws -> Result
+        _ resource: AccountHoldings.Resource, _ amount: Int = 1, for caller: Caller, _ body: () async throws -> Result
     ) async throws -> Result {
-        try take(resource, for: caller)
-        defer { release(resource, for: caller) }
+        try take(resource, amount, for: caller)
+        defer { release(resource, amount, for: caller) }
         return try await body()
     }
+
+    /// Decodes a request and handles it; a large one counts for the caller meanwhile.
+    func decoding<Request: ProtobufMessage, Result>(
+        _ bytes: [UInt8], for caller: Caller, _ handle: (Request) async throws -> Result
+    ) async throws -> Result {
+        let amount = bytes.count > Self.largeRequest ? bytes.count : 0
+        return try await holding(.largeRequestBytes, amount, for: caller) {
+            try await handle(try FirestoreService.decode(bytes))
+        }
+    }
+
+    private static let largeRequest = 256 << 10
 }
