@@ -20,8 +20,8 @@ struct FileExport {
         let status = try await context.service.status()
         let source = try TaskDirectory(status.tasksDirectory)
         let target = try TaskDirectory(path)
-        // What the directory has, not what the daemon knows: a file of this second is the user's data, too, and so is one that
-        // cannot be synced.
+        // What the directory has, not what the daemon knows: a file of this second is the user's data, too, and so is
+        // one that cannot be synced.
         let files = try source.files().tasks
         var copied: Set<String> = []
         for path in files.flatMap({ [$0.path] + $0.attachments }) {
