@@ -1,15 +1,19 @@
 """What `ferry` looks like at 60, 80 and 120 columns, in tmux: each screen as it is kept in Screens/."""
 import os
+import re
 import shutil
+from pathlib import Path
 
 import pytest
 
+import picture
 import screens
 from harness import Machine, agree, until
 from screens import END, Screen
 
 pytestmark = pytest.mark.skipif(not screens.available(), reason="tmux is not installed")
 
+PICTURE = Path(__file__).parents[2] / "Sources/Documentation/terminal.svg"
 LONG = "Read the whole report about the harbor and write down what it says of tides, dredging, pilots, tugs, berths, " \
        "cranes, customs, storage, trains and barges, so that the council can decide about the new quay soon"
 FAMILY = "\N{MAN}\u200d\N{WOMAN}\u200d\N{GIRL} trip to \N{REGIONAL INDICATOR SYMBOL LETTER D}" \
@@ -117,6 +121,32 @@ def test_a_new_machine(server, laptop, root):
     laptop.login(server, create=True)
     show("list-empty", laptop, masks, (80,), "ferry list")
     show("trash-empty", laptop, masks, (80,), "ferry trash; ferry transfers; ferry deletes; ferry conflicts")
+
+
+def test_the_picture_of_the_readme(server, laptop, root):
+    """It shows what a terminal shows; FERRY_SCREENS=record draws it again."""
+    laptop.start()
+    laptop.login(server, create=True)
+    for words in (["Buy oat milk", "due:2026-12-04", "priority:high", "+errands"],
+                  ["Ship the release", "due:2026-12-09", "list:Work"], ["Read the report about the harbor", "due:2026-12-12"]):
+        laptop.ferry("add", *words)
+    report = laptop.home / "report.pdf"
+    report.write_bytes(os.urandom(3 << 20))
+    laptop.ferry("attach", "harbor", report)
+    laptop.sync()
+    masks = screens.Masks(root, laptop)
+    commands = ("ferry list", "cat 'Tasks/Buy oat milk.md'", "ferry status")
+    screen = Screen(laptop, 80, "; ".join(f"""printf '%s\\n' "laptop$ {command}"; {command}""" for command in commands))
+    lines = screen.until(END)[:-1]
+    screen.close()
+    text = "\n".join(map(masks, lines)).replace("127.0.0.1:77777", "127.0.0.1:7441")
+    text = re.sub(r"/tmp/ferry-x+/laptop", "/home/me", text)
+    for identifier in ("3xrj", "k2Vd", "p8mW"):
+        text = text.replace("iiii", identifier, 1)
+    drawn = picture.svg(text.split("\n"), 72)
+    if os.environ.get("FERRY_SCREENS") == "record":
+        PICTURE.write_text(drawn)
+    assert PICTURE.read_text() == drawn
 
 
 def test_transfers(desk, masks):
