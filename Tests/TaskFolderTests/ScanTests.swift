@@ -49,6 +49,7 @@ struct ScanTests {
         try grounds.save("X.files/sub/y.png", "x")
         for name in ["Loud.MD", "Long.markdown", "X.files/Y.MD", "notes.txt", ".MD"] { try grounds.save(name, "x") }
         try grounds.user.makeDirectories(".stfolder")
+        try grounds.user.makeDirectories("Shared/.ferry")
         if let path = grounds.path {
             #expect(symlink("/etc/passwd", path + "/link.md") == 0)
             #expect(symlink("/etc", path + "/linked") == 0)
@@ -67,7 +68,8 @@ struct ScanTests {
         #expect(scan.isComplete)
         var expected: [FolderProblem.Kind: Set<String>] = [
             .tooLarge: ["big.md"], .invalidName: ["ctrl\\x07.md"], .directoryNamedAsTask: ["dir.md"],
-            .directoryInAttachments: ["X.files/sub"], .otherSync: [".stfolder"], .symbolicLink: ["link.md", "linked"],
+            .directoryInAttachments: ["X.files/sub"], .otherSync: [".stfolder", "Shared"],
+            .symbolicLink: ["link.md", "linked"],
             .specialFile: ["pipe.md"], .otherEnding: ["Loud.MD", "Long.markdown"],
         ]
         if kind == .kernel { expected[.invalidName]?.insert("b\\xff.md") }

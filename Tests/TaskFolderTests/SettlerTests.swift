@@ -258,6 +258,36 @@ struct SettlerTests {
         #expect(watch.log.filter { $0 != .obstructed(path) } == [.directoryRemoved(try TaskPath("Diary"))])
     }
 
+    @Test func `a link in the place of a directory is found by a scan`() throws {
+        let path = try establish("Work/a.md")
+        try disk.rename("Work", to: ".Work", .replacing)
+        try disk.makeLink("Work")
+        try watch.advance(.seconds(2))
+        #expect(watch.log.contains(.rescanNeeded(.replaced)) && !watch.log.contains(.removed(path)))
+        let scan = try MemoryTaskFolder(disk: disk).scan(.look) { _ in }
+        #expect(scan.problems.map(\.path) == [path.parent.string])
+    }
+
+    @Test func `a directory that another Ferry begins to sync is reported while it does`() throws {
+        let path = try establish("Work/a.md")
+        try disk.makeDirectories("Work/.ferry")
+        try watch.advance(.seconds(2))
+        let problems = watch.log.compactMap { if case .problem(let problem) = $0 { problem } else { nil } }
+        #expect(problems.map(\.kind) == [.otherSync] && problems.map(\.path) == [path.parent.string])
+        #expect(watch.log.count == 1)
+    }
+
+    @Test(arguments: [
+        ("N/In/0.md", "M", "M/In/0.md", "N"), ("A/N/0.md", "M", "M/0.md", "A/N"), ("N/0.md", "A/M", "A/M/0.md", "N"),
+        ("N/0.md", "M", "M/1.md", nil), ("0.md", "M", "M/0.md", nil), ("XN/0.md", "M", "M/N/0.md", nil),
+        ("N/0.md", "M", "L/0.md", nil),
+    ]) func `where a directory was is seen by what is in it`(known: String, now: String, file: String, was: String?)
+        throws
+    {
+        let former = try TaskPath(known).counterpart(of: TaskPath(now), above: TaskPath(file))
+        #expect(former?.string == was)
+    }
+
     @Test func `a directory that leaves the tree is removed as a whole, and its later changes are ignored`() throws {
         let path = try establish("Work/a.md")
         try disk.rename("Work", to: ".Work", .replacing)

@@ -68,6 +68,13 @@ import Testing
             } else {
                 try laptop.write("Work", "")
             }
+            // A link at once, not only when something is to be written there.
+            if isLink {
+                #expect(
+                    await laptop.eventually {
+                        await laptop.sync.allProblems.contains { $0.code == "symbolic-link" && $0.subject == "Work" }
+                    })
+            }
             try desk.write("Work/c.md", "new\n")
             try desk.write("Home/d.md", "new\n")
             #expect(await laptop.has("Home/d.md", "new\n"))

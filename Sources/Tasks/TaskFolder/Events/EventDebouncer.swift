@@ -242,7 +242,9 @@ package struct EventDebouncer: Sendable {
             settled.append(state.origin.map { .moved(from: $0, to: path, stamp) } ?? .changed(path, stamp))
         case .directory, .obstructed:
             forget(path)
-            if !state.isDirectory { settled.append(.obstructed(path)) }
+            // A scan reports what is in the directory's place. If the directory is back, its own
+            // event has replaced this state, unless that is still to come.
+            settled.append(state.isDirectory ? .rescanNeeded(.replaced) : .obstructed(path))
         }
     }
 

@@ -48,4 +48,6 @@ package enum RescanReason: String, Hashable, Sendable {
     case notWatched = "not watched"
     /// A directory could not be listed when it appeared.
     case unreadable
+    /// Something that is no file, such as a link, is where a directory was.
+    case replaced
 }

@@ -77,6 +77,7 @@ struct WatchState: Sendable {
         if TaskPath.isIgnored(name) && !(record.mask.contains([.directory, .movedTo])) {
             // The name is ignored, but the event shows where a file has gone.
             if record.mask.contains(.movedTo) { outputs.append(.event(.movedTo(path, cookie: record.cookie))) }
+            if record.mask.contains(.directory) { tell(FolderProblem(ofDirectory: path), of: path, record, &outputs) }
             return
         }
         let kind = TaskPath.kind(

@@ -77,6 +77,15 @@ package struct TaskPath: Hashable, Sendable {
         return TaskPath(unchecked: target.isRoot ? String(rest.dropFirst()) : target.string + rest)
     }
 
+    /// Returns the directory below which this path is what `other` is below `directory`; nil if
+    /// there is none. For `N/In/0.md`, `M` and `M/In/0.md` that is `N`.
+    package func counterpart(of directory: TaskPath, above other: TaskPath) -> TaskPath? {
+        guard !directory.isRoot, other != directory, other.isBeneath(directory) else { return nil }
+        let rest = other.string.utf8.dropFirst(directory.string.utf8.count)
+        guard string.utf8.count > rest.count, string.utf8.suffix(rest.count).elementsEqual(rest) else { return nil }
+        return String(string.utf8.dropLast(rest.count)).map(TaskPath.init(unchecked:))
+    }
+
     private var lastSlash: String.Index? { string.utf8.lastIndex(of: slash) }
 }
 

@@ -83,11 +83,14 @@ struct DirectoryFindings {
     }
 
     private mutating func addIgnored(_ entry: DirectoryEntry) {
+        let child = path.appending(unchecked: entry.name)
         if Directory.isTemporary(entry.name) {
-            leftovers.append(path.appending(unchecked: entry.name))
+            leftovers.append(child)
+        } else if entry.kind == .directory, let problem = FolderProblem(ofDirectory: child) {
+            problems.append(problem)
         } else if path.isRoot, let program = otherPrograms[entry.name] {
             add(
-                .otherSync, path.appending(unchecked: entry.name),
+                .otherSync, child,
                 "\(program) syncs this directory as well; two programs that sync the same files undo each other's work")
         }
     }

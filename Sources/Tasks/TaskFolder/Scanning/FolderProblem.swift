@@ -39,9 +39,16 @@ package struct FolderProblem: Hashable, Sendable, CustomStringConvertible {
 
     package var description: String { "\(path): \(message)" }
 
-    /// Creates the problem of a directory in a place where only files are expected; nil for any
-    /// other directory.
+    /// Creates the problem of a directory in a place where only files are expected, or of another
+    /// tasks directory within this one; nil for any other directory.
     init?(ofDirectory path: TaskPath) {
+        if path.name == TaskPath.privateDirectory, !path.parent.isRoot {
+            self.init(
+                .otherSync, path: escapedPath(path.parent.string),
+                "another Ferry syncs this directory as well: every change of one is a change of the other's files, and a "
+                    + "delete in one deletes in both; move it out of this tasks directory")
+            return
+        }
         guard path.kind(isDirectory: true) == .ignored, !TaskPath.isIgnored(path.name) else { return nil }
         let escaped = escapedPath(path.string)
         switch path.parent.kind(isDirectory: true) {
