@@ -186,7 +186,7 @@ final class WatchedGrounds {
         folder = DirectoryTaskFolder(path: root)
         changes = FolderChanges(folder)
         try folder.startWatching()
-        let scan = try folder.scan(.begin) { _ in }
+        let scan = try folder.scan(.watch) { _ in }
         #expect(scan.isWatched)
     }
 

@@ -75,7 +75,7 @@ struct FaultTests {
         #expect(try folder.stamp(moved)?.hasContent(of: stamp) == true)
         #expect(try folder.read(moved).bytes == bytes("merged"))
         // The displaced file is moved to `.ferry/recovered` by the next start.
-        _ = try folder.scan(.begin) { _ in }
+        _ = try folder.scan(.watch) { _ in }
         #expect(try folder.recoveredNames().count == 1)
     }
 
@@ -294,7 +294,7 @@ struct FaultTests {
         disk.losePower()
         #expect(["base", "new"].contains(try text()))
         if case .written = outcome { #expect(try text() == "new") }
-        _ = try folder.scan(.begin) { _ in }
+        _ = try folder.scan(.watch) { _ in }
         #expect(names.filter { !$0.hasPrefix(".ferry") } == ["a.md"])
     }
 

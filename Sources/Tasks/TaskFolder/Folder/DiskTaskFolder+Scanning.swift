@@ -53,7 +53,7 @@ extension DiskTaskFolder {
             for file in found.files { body(file) }
             scan.fileCount += found.files.count
             scan.add(found.problems)
-            if purpose == .begin { for leftover in found.leftovers { disk.putAside(leftover) } }
+            if watches { for leftover in found.leftovers { disk.putAside(leftover) } }
             for (child, kind) in found.directories {
                 guard child.components.count <= Self.maximalDepth else {
                     scan.add([

@@ -7,11 +7,11 @@ package enum ScanPurpose: Sendable {
     /// A scan to process every file that differs from its known state. Each directory is watched
     /// before it is listed, so that nothing is missed between this scan and the events. A directory
     /// that is watched for the first time may contain changes without events.
+    ///
+    /// Temporary files that a crash left, or a directory that was renamed during a write, are moved
+    /// to `.ferry/recovered`. Such a file may be the user's own, displaced and not yet checked, so it
+    /// is not deleted. Use this purpose only while nothing else is written.
     case watch
-    /// A scan like `watch` that also moves temporary files that a crash left to `.ferry/recovered`.
-    /// Such a file may be the user's own, displaced and not yet checked, so it is not deleted. Use
-    /// it only while nothing else is written, that is, for the first scan.
-    case begin
 }
 
 /// The results of a scan of the whole tree, besides the files themselves.

@@ -14,7 +14,7 @@ extension TaskSync {
         let absentBefore = absentSinceBinding()
         let scan: FolderScan
         do throws(FolderError) {
-            scan = try folder.scan(isFirst ? .begin : .watch) { file in
+            scan = try folder.scan(.watch) { file in
                 if file.isAttachment { return found.append(file) }
                 let known = index.entry(file.path, seenIn: &call)
                 guard let known else {
