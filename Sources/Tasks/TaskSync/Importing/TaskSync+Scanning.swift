@@ -51,7 +51,7 @@ extension TaskSync {
         forgetProblemsOfAbsentFiles()
         changed += try await fillEmptied(emptied, beside: changed)
         try await noteBoot()
-        for path in scan.lists.sorted() {
+        for path in scan.lists.sorted() where !isParentOnly(path) {
             if let former = formerName(of: path, holding: changed) { try await directoryMoved(former, path) }
             _ = try await list(at: path)
         }

@@ -172,7 +172,8 @@ extension TaskSync {
         moveStrandedAttachments(from, to)
         retryMisnamedLists()
         if listMoves.isEmpty {
-            _ = try await list(at: to)
+            // Unless it has gone on, as where directories exchange their names: that is told next.
+            if (try? folder.hasDirectory(to)) == true { _ = try await list(at: to) }
             // Nothing is known of it, and something is in it perhaps: as where the name was given
             // to another one before this was told.
             changes.askForScan()
