@@ -46,6 +46,23 @@ import Testing
         }
     }
 
+    @Test func `attachments that are removed together are one change, and each can be brought back`() async throws {
+        let machine = try await Machine(MemoryDocumentStore(Machine.database))
+        let (steps, pending) = try await machine.client.transaction { transaction in
+            let name = try DocumentName(database: transaction.databaseName, collection: "tasks", id: "t")
+            let files = (1...3).map { ("f\($0)", Value.map(["name": .string("\($0).txt"), "sha256": .string("a")])) }
+            try transaction.append(.create(name, ["attachments": .map(Dictionary(uniqueKeysWithValues: files))]))
+            let steps = try TaskSync.setAttachments(
+                ["f1": nil, "f2": nil, "none": nil], of: "t", as: .beside, userID: "alice", merge: "m", transaction)
+            #expect(try Set(transaction.document(name)["attachments"]?.mapValue?.keys ?? [:].keys) == ["f3"])
+            return (steps, try transaction.pending(name).flatMap(\.mutation.companions))
+        }
+        #expect(steps.map(\.attachment?.id) == ["f1", "f2"])
+        #expect(steps.allSatisfy { $0.attachment?.before != nil && $0.attachment?.after == nil })
+        #expect(pending.count == 2)
+        await machine.stop()
+    }
+
     @Test func `attachments that are renamed a moment before their task go with it`() async throws {
         try await withMachines(objects: MemoryObjectStore()) { laptop, desk in
             try laptop.write("Trip.md", "go\n")

@@ -98,23 +98,42 @@ extension TaskSync {
         return attachments.all.compactMap { path(of: $0) }.filter { !present.contains($0) && scan.sees($0) }
     }
 
-    /// The user removed an attachment's file: it is detached.
-    func attachmentRemoved(_ path: TaskPath) async throws {
-        attachments.remove(orphan: path)
-        guard let entry = index[path.taskFileOfAttachments], held[entry.task] == nil, folder.isAbsent(path) else {
-            return
+    /// The user removed files of attachments: they are detached. Those of one task go together,
+    /// since each change of a document with thousands of attachments reads and writes all of it.
+    func attachmentsRemoved(_ paths: [TaskPath]) async throws {
+        var rows: [String: [AttachmentRow]] = [:]
+        var fitting: Set<String> = []
+        for path in paths {
+            attachments.remove(orphan: path)
+            guard let entry = index[path.taskFileOfAttachments], held[entry.task] == nil, folder.isAbsent(path) else {
+                continue
+            }
+            if withoutRoom[entry.task]?.names.remove(ExactText(path.name)) != nil { fitting.insert(entry.task) }
+            try await setDeclined(Self.partialKey(entry.task, path.name), nil, at: nil)
+            let upload = transfers.current(.init(upload: path.name, of: entry.task))
+            await endPointless(upload.map { [$0] } ?? [])
+            if let row = attachments.row(of: entry.task, named: path.name) { rows[entry.task, default: []].append(row) }
         }
-        if withoutRoom[entry.task]?.names.remove(ExactText(path.name)) != nil { tellWithoutRoom(of: entry.task) }
-        try await setDeclined(Self.partialKey(entry.task, path.name), nil, at: nil)
-        let upload = transfers.current(.init(upload: path.name, of: entry.task))
-        await endPointless(upload.map { [$0] } ?? [])
-        if let row = attachments.row(of: entry.task, named: path.name) { try await detach(row) }
+        for task in fitting { tellWithoutRoom(of: task) }
+        for (task, removed) in rows.sorted(by: { $0.key < $1.key }) {
+            for start in stride(from: 0, to: removed.count, by: Self.attachmentsAtOnce) {
+                try await detach(removed[start...].prefix(Self.attachmentsAtOnce).map(\.attachment), of: task)
+            }
+        }
     }
 
-    private func detach(_ row: AttachmentRow) async throws {
-        try await client.transaction { try SyncTables($0).remove(attachment: row.attachment, of: row.task) }
-        attachments.remove(row.attachment, of: row.task)
-        try await setAttachment(row.attachment, of: row.task, to: nil, as: .beside)
+    private func detach(_ removed: [String], of task: String) async throws {
+        let (userID, merge) = (configuration.userID, DocumentID.make(in: environment))
+        let now = configuration.wallClock()
+        try await client.transaction { transaction in
+            for attachment in removed { try SyncTables(transaction).remove(attachment: attachment, of: task) }
+            let steps = try Self.setAttachments(
+                Dictionary(uniqueKeysWithValues: Set(removed).map { ($0, nil) }), of: task, as: .beside,
+                userID: userID, merge: merge, transaction)
+            // Each can be undone by itself.
+            for step in steps { try UndoSteps(transaction).add([step], at: now) }
+        }
+        for attachment in removed { attachments.remove(attachment, of: task) }
     }
 
     /// See the function of this name that does it in a transaction.

@@ -6,32 +6,53 @@ import TaskModel
 /// Attachments are values: what a user removes or replaces stays in the history of its task, on
 /// every machine, and commands bring it back. The server keeps the content of what a history names.
 extension TaskSync {
-    /// Gives a task another attachment under an id, or none, and keeps the one it had in the task's history.
+    /// How many attachments one change of a document replaces at most: each writes an entry of the
+    /// history, and a commit may write 500 documents.
+    static let attachmentsAtOnce = 200
+
+    /// Gives a task other attachments under their ids, or none, and keeps those it had in the task's history.
     ///
     /// - Parameters:
-    ///   - value: `nil` removes the attachment.
-    ///   - kind: The kind of the step that is returned.
-    ///   - merge: Names the history entry; not used before.
-    /// - Returns: The step that undoes the change; `nil` if the task is gone or has that attachment already.
+    ///   - values: At most `attachmentsAtOnce`; `nil` removes an attachment.
+    ///   - kind: The kind of the steps that are returned.
+    ///   - merge: Names the history entries; not used before.
+    /// - Returns: The steps that undo the change, none for an attachment that the task has already;
+    ///   an empty array if the task is gone.
+    static func setAttachments(
+        _ values: [String: Value?], of task: String, as kind: UndoStep.Kind, userID: String, merge: String,
+        _ transaction: ReplicaTransaction
+    ) throws -> [UndoStep] {
+        let view = try transaction.task(task)
+        guard view.exists else { return [] }
+        let known = view.fields(pendingTimes: .previous)
+        var (changes, displaced, steps) = ([FieldPath: Value?](), [Merge.DisplacedValue](), [UndoStep]())
+        for (id, value) in values.sorted(by: { $0.key < $1.key }) {
+            let path = FieldPath(key: "attachments").appending(id)
+            let old = known.value(at: path.segments[...])
+            if hasSameContent(old, value) { continue }
+            changes[path] = .some(value)
+            if let old {
+                displaced.append(
+                    .init(field: path, value: old, side: .theirs, reason: value == nil ? .removed : .replaced))
+            }
+            steps.append(UndoStep(kind, task, attachment: .init(id: id, before: old, after: value)))
+        }
+        guard !steps.isEmpty else { return [] }
+        let mutation = Mutation.merge(
+            view.name, changes, transforms: [FieldTransform(FieldPath(key: "updatedTime"), .serverTimestamp)]
+        ).signed(by: transaction.replicaID)
+        try transaction.append(
+            mutation.keeping(
+                displaced, of: view, known, userID: userID, replica: transaction.replicaID, merge: merge))
+        return steps
+    }
+
+    /// See `setAttachments`.
     static func setAttachment(
         _ attachment: String, of task: String, to value: Value?, as kind: UndoStep.Kind, userID: String, merge: String,
         _ transaction: ReplicaTransaction
     ) throws -> UndoStep? {
-        let view = try transaction.task(task)
-        let known = view.fields(pendingTimes: .previous)
-        let path = FieldPath(key: "attachments").appending(attachment)
-        let old = known.value(at: path.segments[...])
-        guard view.exists, !hasSameContent(old, value) else { return nil }
-        let displaced = old.map {
-            Merge.DisplacedValue(field: path, value: $0, side: .theirs, reason: value == nil ? .removed : .replaced)
-        }
-        var mutation = Mutation.merge(
-            view.name, [path: value], transforms: [FieldTransform(FieldPath(key: "updatedTime"), .serverTimestamp)]
-        ).signed(by: transaction.replicaID)
-        mutation = mutation.keeping(
-            displaced.map { [$0] } ?? [], of: view, known, userID: userID, replica: transaction.replicaID, merge: merge)
-        try transaction.append(mutation)
-        return UndoStep(kind, task, attachment: .init(id: attachment, before: old, after: value))
+        try setAttachments([attachment: value], of: task, as: kind, userID: userID, merge: merge, transaction).first
     }
 
     /// Whether two values of a document say the same of an attachment's content, or both that there is none.

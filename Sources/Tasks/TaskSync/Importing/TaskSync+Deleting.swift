@@ -46,7 +46,7 @@ extension TaskSync {
         tasks = try await withoutUnseen(withoutCopied(tasks))
         try await removeFiles(of: tasks)
         // What went with a task whose delete is held waits with it.
-        for path in attachments { try await attachmentRemoved(path) }
+        try await attachmentsRemoved(attachments)
     }
 
     /// Deletes tasks whose files are gone, or holds that.
