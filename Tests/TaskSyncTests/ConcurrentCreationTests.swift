@@ -44,6 +44,29 @@ import Testing
         }
     }
 
+    // MARK: What was known
+
+    @Test func `a task that came and was not looked at yet was not known when a file was read`() async throws {
+        try await withMachines { laptop, desk in
+            try desk.write("Other.md", "seen\n")
+            #expect(await laptop.has("Other.md", "seen\n"))
+            #expect(await laptop.eventually { (try? await laptop.sync.isSettled()) == true })
+            let (seen, current, behind) = try await laptop.client.transaction { transaction in
+                let current = try TaskSync.noteCreated(["a"], at: 0, transaction).knownTime
+                let name = try DocumentName(database: transaction.databaseName, collection: "tasks", id: "new")
+                try transaction.append(.create(name, [:]))
+                let seen = Timestamp(microseconds: 7)
+                try SyncTables(transaction).setSeenTime(seen)
+                let behind = try TaskSync.noteCreated(["b"], at: 0, transaction).knownTime
+                for task in ["a", "b"] { try SyncTables(transaction).setCreated(task, nil) }
+                try transaction.append(.delete(name))
+                return (seen, current == (try transaction.remoteTime), behind)
+            }
+            #expect(current)
+            #expect(behind == seen)
+        }
+    }
+
     // MARK: Machines
 
     /// What is in one machine's new file, in the other's, and in that of the one task in the end.

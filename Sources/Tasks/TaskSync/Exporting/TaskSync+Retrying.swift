@@ -38,7 +38,13 @@ extension TaskSync {
         // thousands of names each.
         let isNew = sequence == nil ? retries != rememberedRetries : !retries.isSubset(of: rememberedRetries)
         try await client.transaction { transaction in
-            if let sequence { try transaction.acknowledge(through: sequence, for: Self.consumer) }
+            if let sequence {
+                try transaction.acknowledge(through: sequence, for: Self.consumer)
+                if try transaction.changes(for: Self.consumer, limit: 1).isEmpty, let time = try transaction.remoteTime
+                {
+                    try SyncTables(transaction).setSeenTime(time)
+                }
+            }
             if isNew { try SyncTables(transaction).setRetries(retries) }
         }
         if isNew { rememberedRetries = retries }

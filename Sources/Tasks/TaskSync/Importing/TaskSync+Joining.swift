@@ -25,8 +25,11 @@ extension TaskSync {
     static func noteCreated(
         _ tasks: [String], at time: Int64, _ transaction: ReplicaTransaction
     ) throws -> CreatedTask {
-        let created = CreatedTask(knownTime: try transaction.remoteTime ?? .distantPast, time: time)
         let tables = SyncTables(transaction)
+        // What has come and has not been looked at yet was not known when the file was read.
+        let isUpToDate = try transaction.changes(for: consumer, limit: 1).isEmpty
+        let known = isUpToDate ? try transaction.remoteTime : try tables.seenTime()
+        let created = CreatedTask(knownTime: known ?? .distantPast, time: time)
         for task in tasks { try tables.setCreated(task, created) }
         return created
     }
@@ -167,6 +170,12 @@ extension TaskSync {
 
 extension SyncTables {
     private static let created = "created "
+    private static let seen = "seen"
+
+    /// The remote's time up to which everything has been looked at.
+    func seenTime() throws -> Timestamp? { try state(Self.seen).flatMap(Int64.init).map(Timestamp.init(microseconds:)) }
+
+    func setSeenTime(_ time: Timestamp) throws { try setState(Self.seen, "\(time.microseconds)") }
 
     func created() throws -> [String: CreatedTask] {
         var found: [String: CreatedTask] = [:]
