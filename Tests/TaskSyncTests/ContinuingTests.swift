@@ -100,6 +100,30 @@ import Testing
         }
     }
 
+    @Test func `a file that went before its list was renamed, and is back with the old name, goes on`() async throws {
+        try await withMachines { laptop, desk in
+            for name in ["Work/a.md", "Work/b.md"] {
+                try laptop.write(name, "the text of \(name)\n")
+                #expect(await desk.has(name, "the text of \(name)\n"))
+            }
+            #expect(await laptop.eventually { (try? await laptop.sync.isSettled()) == true })
+            let tasks = Set(await laptop.sync.catalog.living.map(\.id))
+            // As a branch without the file whose directory has another name, and back again.
+            laptop.remove("Work/a.md")
+            laptop.rename("Work", to: "Office")
+            #expect(await desk.lacks("Work/a.md"))
+            #expect(await desk.has("Office/b.md", "the text of Work/b.md\n"))
+            #expect(await laptop.eventually { await laptop.sync.catalog.trashed.count == 1 })
+            laptop.remove("Office/b.md")
+            rmdir(laptop.path("Office"))
+            for name in ["Work/a.md", "Work/b.md"] { try laptop.write(name, "the text of \(name)\n") }
+            for machine in [desk, laptop] {
+                for name in ["Work/a.md", "Work/b.md"] { #expect(await machine.has(name, "the text of \(name)\n")) }
+                #expect(await machine.eventually { await Set(machine.sync.catalog.living.map(\.id)) == tasks })
+            }
+        }
+    }
+
     @Test func `files that change names in a circle keep their attachments`() async throws {
         try await withMachines(objects: MemoryObjectStore()) { laptop, desk in
             for name in ["A", "B", "C", "D"] {

@@ -193,11 +193,20 @@ extension TaskSync {
         }
     }
 
-    /// What was deleted under this name minutes ago, and is still in the trash.
-    func deletedFile(_ path: TaskPath, claimed: [ImportedFile]) async throws -> DeletedFile? {
-        guard let deleted = deletedFiles[path], environment.now() < deleted.time + Self.returnTime,
-            index.path(of: deleted.row.task) == nil, !claimed.contains(where: { $0.task == deleted.row.task })
-        else { return nil }
+    /// What was deleted under this name minutes ago, and is still in the trash: at this path, or with
+    /// the same text in another directory where its own is gone, as where its list was renamed, and
+    /// renamed back with the files of before.
+    func deletedFile(_ path: TaskPath, _ text: [UInt8], claimed: [ImportedFile]) async throws -> DeletedFile? {
+        func isFree(_ deleted: DeletedFile) -> Bool {
+            environment.now() < deleted.time + Self.returnTime && index.path(of: deleted.row.task) == nil
+                && !claimed.contains(where: { $0.task == deleted.row.task })
+        }
+        let namesakes = deletedFiles.filter { former, file in
+            former.name.utf8.elementsEqual(path.name.utf8) && file.row.bytes == text && isFree(file)
+                && folder.isAbsent(former.parent)
+        }
+        let same = text.isEmpty || namesakes.count != 1 ? nil : namesakes.first?.value
+        guard let deleted = deletedFiles[path].flatMap({ isFree($0) ? $0 : nil }) ?? same else { return nil }
         let isTrashed = try await client.reading { transaction in
             let view = try transaction.task(deleted.row.task)
             return view.exists && TaskIndexEntry(view).claim == nil

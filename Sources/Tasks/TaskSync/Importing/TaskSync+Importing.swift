@@ -406,10 +406,10 @@ extension TaskSync {
         }
         var (task, isNew) = try await identify(path, content, identifier, claimed: claimed, &replaced)
         if isNew, try await waitsForItsTask(path, identifier, claimed: claimed) { return nil }
-        let deleted = isNew ? try await deletedFile(path, claimed: claimed) : nil
+        let deleted = isNew ? try await deletedFile(path, content.bytes, claimed: claimed) : nil
         if let deleted {
             (task, isNew) = (deleted.row.task, false)
-            deletedFiles[path] = nil
+            deletedFiles = deletedFiles.filter { $0.value.row.task != deleted.row.task }
         }
         let joined = isNew ? try await unwrittenTask(path, file, claimed: claimed) : nil
         if let joined { (task, isNew) = (joined.task, false) }
