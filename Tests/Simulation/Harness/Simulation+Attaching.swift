@@ -71,6 +71,8 @@ extension Simulation {
         machine.busy.insert(path)
         scheduler.after(random.milliseconds(1...900)) { [unowned self] in
             machine.busy.remove(path)
+            // A machine that is never heard of again has only the first part.
+            guard present.contains(where: { $0 === machine }) else { return }
             do {
                 try machine.byUser { disk in
                     // The program keeps the file open even if its name changes; in this simulation
