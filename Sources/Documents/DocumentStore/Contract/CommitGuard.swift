@@ -26,6 +26,13 @@ package struct ProposedCommit: ~Copyable {
     package let time: Timestamp
     private let stored: (DocumentName) throws -> Document?
     private let count: (String) throws -> Int64
+    /// The stored document that was read last. Rules ask for a task once for each entry of its
+    /// history that a commit writes, and a task may be large.
+    private let latest = Latest()
+
+    private final class Latest {
+        var document: (name: DocumentName, found: Document?)?
+    }
 
     init(
         changes: [ProposedChange], time: Timestamp, stored: @escaping (DocumentName) throws -> Document?,
@@ -41,12 +48,17 @@ package struct ProposedCommit: ~Copyable {
     package func documentCount(of owner: String) throws -> Int64 { try count(owner) }
 
     /// Returns a document as it is before this commit.
-    package func get(_ name: DocumentName) throws -> Document? { try stored(name) }
+    package func get(_ name: DocumentName) throws -> Document? {
+        if let latest = latest.document, latest.name == name { return latest.found }
+        let found = try stored(name)
+        latest.document = (name, found)
+        return found
+    }
 
     /// Returns a document as it would be after this commit.
     package func getAfter(_ name: DocumentName) throws -> Document? {
         for change in changes.reversed() where change.write.name == name { return change.after }
-        return try stored(name)
+        return try get(name)
     }
 }
 
