@@ -189,7 +189,7 @@ let package = Package(
             name: "ferry-bench",
             dependencies: [
                 "CommandLineTool", "Cryptography", "DocumentModel", "FirestoreProtocol", "GRPCClient", "GRPCProtocol",
-                "ObjectStorage", "SQLite",
+                "ObjectStorage", "SQLite", "SystemIO",
             ],
             path: "Tests/Benchmark/ferry-bench", swiftSettings: settings),
         testKit("SystemTestKit", uses: ["SystemIO"]),

@@ -1,4 +1,5 @@
 import SQLite
+import SystemIO
 import SystemTestKit
 import Testing
 

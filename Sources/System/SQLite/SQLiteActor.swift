@@ -1,3 +1,5 @@
+import SystemIO
+
 /// A database on a thread of its own, accessed with closures.
 ///
 /// Closures run one at a time and to completion. The database is valid only inside a closure.

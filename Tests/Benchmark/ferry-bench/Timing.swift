@@ -1,6 +1,7 @@
 import Glibc
 import SQLite
 import Synchronization
+import SystemIO
 
 extension Duration {
     var inSeconds: Double { Double(components.seconds) + Double(components.attoseconds) * 1e-18 }

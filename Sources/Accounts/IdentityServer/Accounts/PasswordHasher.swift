@@ -1,6 +1,7 @@
 import IdentityProtocol
 import SQLite
 import Synchronization
+import SystemIO
 
 /// Hashes passwords one at a time on a thread of its own, serving the callers' addresses in turn.
 ///

@@ -2,6 +2,7 @@ import DocumentModel
 import FirestoreProtocol
 import SQLite
 import Synchronization
+import SystemIO
 
 /// The only writer of a database. Applies commits in the order in which they arrive, several in one
 /// SQLite transaction.

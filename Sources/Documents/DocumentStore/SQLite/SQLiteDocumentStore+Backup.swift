@@ -1,5 +1,6 @@
 package import DocumentModel
 import SQLite
+import SystemIO
 
 extension SQLiteDocumentStore {
     package func lineage(having seen: Timestamp?) async throws -> String {
