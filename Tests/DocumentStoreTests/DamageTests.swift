@@ -120,7 +120,7 @@ struct DamageTests {
         #expect(try await store.get(bad)?.fields == EncodedFields(["title": .string("later")]))
         #expect(try await store.check() == ["tasks/bad is damaged in the log of changes"])
         let tables = DocumentTables(try SQLiteDatabase(path: temporary.path), name: TemporaryStore.database)
-        let records = try ChangeLog(tables: tables).commits(
+        let records = try ChangeLog(snapshot: tables).commits(
             after: start.microseconds, through: .max, limit: 10, isWanted: { _ in true }
         ).records
         #expect(records.flatMap(\.changes).map(\.name) == [bad])

@@ -1,4 +1,4 @@
-import DocumentModel
+package import DocumentModel
 import FirestoreProtocol
 import SQLite
 
@@ -17,7 +17,7 @@ extension CommitEffects {
     ///   limit.
     /// - Throws: `.invalidArgument` if there are more than `maximumInheritors` documents below one
     ///   document.
-    mutating func inherit(
+    package mutating func inherit(
         _ fields: Set<String>, at time: Timestamp,
         below: (_ root: DocumentName, _ limit: Int) throws -> [Document]
     ) throws {

@@ -1,27 +1,27 @@
-import DocumentModel
+package import DocumentModel
 import FirestoreProtocol
 
 /// The effects of the writes of one commit, computed before anything is stored. Either all of them
 /// are applied or none.
-struct CommitEffects {
+package struct CommitEffects {
     /// The effect of a commit on one document.
-    struct Effect {
-        let name: DocumentName
-        let before: Document?
-        var after: Document?
-        var changed = false
+    package struct Effect {
+        package let name: DocumentName
+        package let before: Document?
+        package var after: Document?
+        package var changed = false
         var transformCount = 0
     }
 
     /// One effect per document, in the order in which the writes first name the documents.
-    var effects: [Effect] = []
-    private(set) var results: [WriteResult] = []
-    private(set) var changes: [ProposedChange] = []
+    package var effects: [Effect] = []
+    package private(set) var results: [WriteResult] = []
+    package private(set) var changes: [ProposedChange] = []
 
     /// Computes the effects of writes.
     ///
     /// - Parameter stored: returns the newest version of a document.
-    init(_ writes: [Write], at time: Timestamp, stored: (DocumentName) throws -> Document?) throws {
+    package init(_ writes: [Write], at time: Timestamp, stored: (DocumentName) throws -> Document?) throws {
         var places: [DocumentName: Int] = [:]
         results.reserveCapacity(writes.count)
         changes.reserveCapacity(writes.count)
@@ -52,5 +52,5 @@ struct CommitEffects {
     }
 
     /// The documents that get a new version, or are deleted.
-    var changed: [Effect] { effects.filter(\.changed) }
+    package var changed: [Effect] { effects.filter(\.changed) }
 }

@@ -1,16 +1,27 @@
-import DocumentModel
+package import DocumentModel
 
 /// A commit whose caller waits for its result.
-struct CommitJob: Sendable {
-    let writes: [Write]
-    let transaction: TransactionID?
-    let position: StreamPosition?
-    let guarding: CommitGuard?
+package struct CommitJob: Sendable {
+    package let writes: [Write]
+    package let transaction: TransactionID?
+    package let position: StreamPosition?
+    package let guarding: CommitGuard?
     /// The account on whose behalf the commit is made; nil for the operator.
-    var account: String? { guarding?.account }
+    package var account: String? { guarding?.account }
     /// The time at which waiting for locks ends. Set when the commit first has to wait.
-    var deadline: Duration?
-    let continuation: CheckedContinuation<CommitResult, any Error>
+    package var deadline: Duration?
+    package let continuation: CheckedContinuation<CommitResult, any Error>
+
+    package init(
+        writes: [Write], transaction: TransactionID?, position: StreamPosition?, guarding: CommitGuard?,
+        continuation: CheckedContinuation<CommitResult, any Error>
+    ) {
+        self.writes = writes
+        self.transaction = transaction
+        self.position = position
+        self.guarding = guarding
+        self.continuation = continuation
+    }
 }
 
 /// The commits of one SQLite transaction. Neither their results, nor refusals based on them, may be

@@ -32,14 +32,6 @@ actor CommitWriter {
         case waiting(until: Duration, for: Set<TransactionID>)
     }
 
-    /// A commit that waits for the locks of transactions.
-    private struct WaitingCommit {
-        let job: CommitJob
-        /// The time at which one of them expires or the wait ends.
-        let until: Duration
-        let transactions: Set<TransactionID>
-    }
-
     /// The maximum number of commits in a group. Limits how long the first commit of a group waits
     /// for the last.
     private static let groupLimit = 500
@@ -57,7 +49,7 @@ actor CommitWriter {
     private var receipts: ReceiptTimes
     private let inheritedFields: Set<String>
     private let compositesOfAccount: Int
-    private var waiting: [WaitingCommit] = []
+    private var waiting = WaitingCommits()
     private var oldestChange: Int64?
     private var isIndexing = false
     /// The time of the last update of the index.
@@ -99,7 +91,7 @@ actor CommitWriter {
     ) async throws -> CommitResult {
         try await withCheckedThrowingContinuation { continuation in
             let job = CommitJob(
-                writes: writes, transaction: transaction, position: position, guarding: guarding, deadline: nil,
+                writes: writes, transaction: transaction, position: position, guarding: guarding,
                 continuation: continuation)
             let (accepted, mustSchedule) = queue.withLock { queue in
                 guard !queue.isClosed else { return (false, false) }
@@ -146,11 +138,9 @@ actor CommitWriter {
         indexSoon()
     }
 
-    private func admitWaiting(where isDue: (WaitingCommit) -> Bool) {
-        let jobs = waiting.filter(isDue).map(\.job)
-        guard !jobs.isEmpty else { return }
-        waiting.removeAll(where: isDue)
-        run(jobs)
+    private func admitWaiting(where isDue: (WaitingCommits.Element) -> Bool) {
+        let jobs = waiting.take(where: isDue)
+        if !jobs.isEmpty { run(jobs) }
     }
 
     private func run(_ jobs: [CommitJob]) {
@@ -168,7 +158,7 @@ actor CommitWriter {
 
     private func runGroup(_ jobs: [CommitJob]) throws -> CommitGroup {
         var group = CommitGroup()
-        var delayed: [WaitingCommit] = []
+        var delayed: [WaitingCommits.Element] = []
         var indexing: IndexWriter.Step?
         let before = clock.lastAssigned
         do {
@@ -182,7 +172,7 @@ actor CommitWriter {
                     case .repeated(let result): group.answers.append(.committed(job, result))
                     case .refused(let error): group.answers.append(.refused(job, error))
                     case .waiting(let until, let others):
-                        delayed.append(WaitingCommit(job: job, until: until, transactions: others))
+                        delayed.append(WaitingCommits.Element(job: job, until: until, transactions: others))
                     }
                 }
                 guard let newest = group.newest else { return }
@@ -260,24 +250,13 @@ actor CommitWriter {
         return .committed(result, record)
     }
 
-    private func delay(_ commit: WaitingCommit) {
-        var job = commit.job
+    private func delay(_ commit: WaitingCommits.Element) {
         let now = transactions.now()
-        let deadline = job.deadline ?? now + transactions.limits.lockWait
-        job.deadline = deadline
-        guard now < deadline else {
-            return publisher.publish(.refusing([job], DocumentStoreError.lockTimeout), for: self)
+        do {
+            wake(after: try waiting.add(commit, at: now, limits: transactions.limits) - now)
+        } catch {
+            publisher.publish(.refusing([commit.job], error), for: self)
         }
-        if let account = job.account {
-            let limit = transactions.limits.account.waitingCommits
-            guard waiting.count(where: { $0.job.account == account }) < limit else {
-                let refusal = DocumentStoreError.tooManyWaitingCommits(limit)
-                return publisher.publish(.refusing([job], refusal), for: self)
-            }
-        }
-        let until = min(deadline, commit.until)
-        waiting.append(WaitingCommit(job: job, until: until, transactions: commit.transactions))
-        wake(after: until - now)
     }
 
     /// Retries waiting commits after a delay. A retry that comes too late or too early does no
@@ -474,8 +453,9 @@ actor CommitWriter {
         }
         run(rest)
         try? await barrier()
-        for commit in waiting { commit.job.continuation.resume(throwing: DocumentStoreError.closed) }
-        waiting = []
+        for job in waiting.take(where: { _ in true }) {
+            job.continuation.resume(throwing: DocumentStoreError.closed)
+        }
         // If this fails, the log still contains the changes.
         while indexer.hasPending {
             let through = clock.lastAssigned

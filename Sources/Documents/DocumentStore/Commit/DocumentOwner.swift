@@ -1,14 +1,47 @@
-import DocumentModel
+package import DocumentModel
 
 /// The user whose quota a document counts toward: the user named by its field `userId`, or else the
 /// user named by the document at the top of its tree.
-enum DocumentOwner {
-    static let field = "userId"
+package enum DocumentOwner {
+    package static let field = "userId"
 
     /// Returns the user that the fields name.
-    static func named(by fields: [String: Value]?) -> String? {
+    package static func named(by fields: [String: Value]?) -> String? {
         guard case .string(let owner)? = fields?[field], !owner.isEmpty else { return nil }
         return owner
+    }
+}
+
+extension DocumentOwner {
+    /// The effect of a commit on what users own.
+    package struct Transfer {
+        /// The user who owned the document, and the one who owns it now.
+        package let from: String?
+        package let to: String?
+        /// The owner that the document had, and has now, only by the document above it.
+        package let wasInherited: String?
+        package let isInherited: String?
+    }
+
+    /// Returns the effect of a commit on one document's owner; nil if the owner is the same.
+    ///
+    /// - Parameters:
+    ///   - inherited: returns the owner that the document had by the document above it.
+    ///   - fields: returns the fields of a document after the commit.
+    package static func transfer(
+        _ effect: CommitEffects.Effect, inherited: () throws -> String?,
+        fields: (DocumentName) throws -> [String: Value]?
+    ) throws -> Transfer? {
+        let (before, after) = (effect.before, effect.after)
+        let named = (named(by: before?.fields), named(by: after?.fields))
+        if before != nil, after != nil, named.0 == named.1 { return nil }
+        let top = effect.name.root
+        let was = before != nil && named.0 == nil && top != nil ? try inherited() : nil
+        var heir: String?
+        if after != nil, named.1 == nil, let top { heir = try was ?? self.named(by: fields(top)) }
+        return Transfer(
+            from: before == nil ? nil : named.0 ?? was, to: after == nil ? nil : named.1 ?? heir, wasInherited: was,
+            isInherited: heir)
     }
 }
 

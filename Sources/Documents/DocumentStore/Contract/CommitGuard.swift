@@ -34,7 +34,7 @@ package struct ProposedCommit: ~Copyable {
         var document: (name: DocumentName, found: Document?)?
     }
 
-    init(
+    package init(
         changes: [ProposedChange], time: Timestamp, stored: @escaping (DocumentName) throws -> Document?,
         count: @escaping (String) throws -> Int64
     ) {

@@ -3,10 +3,10 @@ import FirestoreProtocol
 import SQLite
 
 extension DocumentStoreError {
-    static let closed = DocumentStoreError(.unavailable, "The document store is closed.")
+    package static let closed = DocumentStoreError(.unavailable, "The document store is closed.")
 
     /// Creates the error that reports an error of a lower layer to clients.
-    init(_ error: any Error) {
+    package init(_ error: any Error) {
         switch error {
         case let error as DocumentStoreError:
             self = error

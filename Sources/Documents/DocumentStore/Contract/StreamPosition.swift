@@ -16,6 +16,6 @@ package struct StreamPosition: Sendable, Hashable {
 }
 
 extension DocumentStoreError {
-    static let otherCommit = DocumentStoreError(
+    package static let otherCommit = DocumentStoreError(
         .invalidArgument, "Other writes were committed at this place of the stream. Open a new stream.")
 }

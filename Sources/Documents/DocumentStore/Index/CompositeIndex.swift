@@ -1,4 +1,4 @@
-import DocumentModel
+package import DocumentModel
 
 /// An index over several fields of one collection, for queries that require some fields to be equal
 /// and the results to be in an order.
@@ -6,17 +6,22 @@ import DocumentModel
 /// The store creates one automatically after a query of this form would have had to read too much
 /// without it. Documents that lack one of the fields are not in the index. They are not results of
 /// such a query either.
-struct CompositeIndex: Sendable, Hashable {
-    enum Part: Sendable, Hashable {
+package struct CompositeIndex: Sendable, Hashable {
+    package enum Part: Sendable, Hashable {
         case value(FieldPath)
         case element(FieldPath)
         case order(FieldPath, descending: Bool)
     }
 
     /// A composite index of a collection, and the number with which its entries begin.
-    struct Column: Sendable, Hashable {
-        let index: CompositeIndex
-        let number: Int64
+    package struct Column: Sendable, Hashable {
+        package let index: CompositeIndex
+        package let number: Int64
+
+        package init(index: CompositeIndex, number: Int64) {
+            self.index = index
+            self.number = number
+        }
     }
 
     /// The way in which a query reads the index.
@@ -29,7 +34,7 @@ struct CompositeIndex: Sendable, Hashable {
     }
 
     /// The equal fields in the order of their paths, then the orders. The first order is ascending.
-    let parts: [Part]
+    package let parts: [Part]
 
     // MARK: Entries
 
@@ -104,7 +109,7 @@ struct CompositeIndex: Sendable, Hashable {
     // MARK: Encoding as the name of a column
 
     /// The encoded index: `&`, then for each part its kind, the segments of its path, and 00.
-    var path: [UInt8] {
+    package var path: [UInt8] {
         var bytes = [UInt8(ascii: "&")]
         for part in parts {
             let field: FieldPath
@@ -124,7 +129,7 @@ struct CompositeIndex: Sendable, Hashable {
     }
 
     /// Decodes an index; nil for bytes that `path` does not produce.
-    init?(path: [UInt8]) {
+    package init?(path: [UInt8]) {
         guard path.first == UInt8(ascii: "&") else { return nil }
         var parts: [Part] = []
         var rest = path.dropFirst()

@@ -1,4 +1,4 @@
-import DocumentModel
+package import DocumentModel
 
 /// The automatic index entries of a document: one for every value of every field that is not
 /// exempt, including fields within maps, one for every element of arrays, and the entries of its
@@ -9,7 +9,7 @@ import DocumentModel
 /// the id there may have different values, so a reader compares the values themselves. No number
 /// and no ordering key is a prefix of another, cut or not, so that rows compare (memcmp) like
 /// collection, column, value and id.
-struct IndexEntries {
+package struct IndexEntries {
     /// The length at which ordering keys are cut: long enough to distinguish most strings, short
     /// enough that a page of the index holds many entries.
     static let keyLimit = 80
@@ -25,17 +25,28 @@ struct IndexEntries {
     /// therefore no entries.
     let number: (_ column: [UInt8]) throws -> Int64?
 
+    package init(
+        collection: Int64, id: [UInt8], composites: [CompositeIndex.Column], exempt: Set<String>,
+        number: @escaping (_ column: [UInt8]) throws -> Int64?
+    ) {
+        self.collection = collection
+        self.id = id
+        self.composites = composites
+        self.exempt = exempt
+        self.number = number
+    }
+
     static func key(_ value: Value) -> [UInt8] { OrderingKey(value, limit: keyLimit).bytes }
 
     /// Returns the prefix of the rows of one column.
-    static func prefix(collection: Int64, column: Int64) -> [UInt8] {
+    package static func prefix(collection: Int64, column: Int64) -> [UInt8] {
         var prefix = prefix(collection: collection)
         append(column, to: &prefix)
         return prefix
     }
 
     /// Returns the prefix of the rows of one collection.
-    static func prefix(collection: Int64) -> [UInt8] {
+    package static func prefix(collection: Int64) -> [UInt8] {
         var prefix: [UInt8] = []
         append(collection, to: &prefix)
         return prefix
@@ -44,7 +55,7 @@ struct IndexEntries {
     /// Checks the number of entries.
     ///
     /// - Throws: `DocumentStoreError` for a document that would have too many entries.
-    static func checkCount(_ document: Document, exempt: Set<String>) throws {
+    package static func checkCount(_ document: Document, exempt: Set<String>) throws {
         let counts = document.fields.lazy.filter { !exempt.contains($0.key) }.map { count($0.value) }
         guard counts.reduce(0, +) > maximumCount else { return }
         throw DocumentStoreError(
@@ -60,7 +71,7 @@ struct IndexEntries {
     }
 
     /// Returns the rows of a version, possibly with duplicates.
-    func rows(of fields: [String: Value]) throws -> [[UInt8]] {
+    package func rows(of fields: [String: Value]) throws -> [[UInt8]] {
         var rows: [[UInt8]] = []
         rows.reserveCapacity(fields.count + 4)
         for (name, value) in fields where !exempt.contains(name) { try add(name, value, below: [], to: &rows) }
@@ -70,7 +81,7 @@ struct IndexEntries {
 
     /// Returns the rows that are removed and added when one version replaces another. A version is
     /// nil if the document does not exist.
-    func difference(
+    package func difference(
         from before: [String: Value]?, to after: [String: Value]?
     ) throws -> (gone: [[UInt8]], new: [[UInt8]]) {
         guard let before else { return ([], try after.map(rows) ?? []) }

@@ -149,7 +149,7 @@ struct PendingScan {
     }
 
     /// Returns the latest visible change of the next row.
-    mutating func next() -> IndexReader.Entry? {
+    mutating func next() -> IndexRow? {
         while let row = nextRow() {
             var latest: (document: Int64, time: Int64)?
             for place in parts.indices {
@@ -160,7 +160,7 @@ struct PendingScan {
                     if time <= visible, time >= latest?.time ?? .min { latest = (run.document(index), time) }
                 }
             }
-            if let latest { return IndexReader.Entry(row: row, document: latest.document) }
+            if let latest { return IndexRow(row: row, document: latest.document) }
         }
         return nil
     }

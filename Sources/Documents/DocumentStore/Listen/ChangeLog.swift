@@ -1,12 +1,15 @@
-import DocumentModel
+package import DocumentModel
 import FirestoreProtocol
-import SQLite
 
 /// Reads past commits from the log for listeners.
-struct ChangeLog {
+package struct ChangeLog {
     private static let byteLimit = 16 << 20
 
-    let tables: DocumentTables
+    let snapshot: any StoreSnapshot
+
+    package init(snapshot: any StoreSnapshot) {
+        self.snapshot = snapshot
+    }
 
     /// Returns commits after `start` up to `end`, oldest first, with only the changes whose
     /// document passes `isWanted`.
@@ -14,7 +17,7 @@ struct ChangeLog {
     /// - Parameter limit: the approximate number of changes to read; `byteLimit` limits their
     ///   content. A commit is never split.
     /// - Returns: The commits, and the time up to which they are complete.
-    func commits(
+    package func commits(
         after start: Int64, through end: Int64, limit: Int, isWanted: (DocumentName) -> Bool
     ) throws -> (records: [CommitRecord], through: Int64) {
         var records: [CommitRecord] = []
@@ -27,49 +30,40 @@ struct ChangeLog {
             if !changes.isEmpty { records.append(CommitRecord(time: Timestamp(microseconds: time), changes: changes)) }
             changes = []
         }
-        try tables.sqlite.withStatement(
-            """
-            SELECT sum, \(RowSum.change) FROM change
-            WHERE time>? AND time<=? ORDER BY time, change
-            """
-        ) { statement in
-            try statement.bind(1, start)
-            try statement.bind(2, end)
-            while try statement.step() {
-                if statement.int64(1) != time {
-                    close()
-                    if count >= limit || bytes >= Self.byteLimit {
-                        isCut = true
-                        break
-                    }
-                    time = statement.int64(1)
+        try snapshot.readChanges(after: start, through: end) { change in
+            if change.time != time {
+                close()
+                if count >= limit || bytes >= Self.byteLimit {
+                    isCut = true
+                    return false
                 }
-                count += 1
-                let (collection, id) = (statement.int64(2), statement.bytes(3))
-                // A damaged row lacks only the replaced version; the present version is stored
-                // elsewhere.
-                let isIntact = statement.isIntact(1..<7, sum: 0)
-                guard isIntact || (try? tables.name(collection: collection, id: id)) != nil else { continue }
-                let name = try tables.name(collection: collection, id: id)
-                guard isWanted(name) else { continue }
-                var before: Document?
-                if isIntact, !statement.isNull(5) {
-                    let fields = statement.bytes(6)
-                    bytes += fields.count
-                    before = try Document(
-                        EncodedDocument(
-                            name: name, createTime: statement.int64(4), updateTime: statement.int64(5), fields: fields))
-                }
-                guard
-                    case .known(let encoded) = try tables.unlessDamaged({
-                        try tables.document(name, collection: collection, id: id, at: time)
-                    })
-                else { continue }
-                bytes += encoded?.fields.bytes.count ?? 0
-                changes.append(
-                    CommitRecord.Change(
-                        name: name, before: before, after: try encoded.map(Document.init), encoded: encoded))
+                time = change.time
             }
+            count += 1
+            // A damaged row lacks only the replaced version; the present version is stored
+            // elsewhere.
+            let known = try? snapshot.name(collection: change.collection, id: change.id)
+            guard change.isIntact || known != nil else { return true }
+            let name = try known ?? snapshot.name(collection: change.collection, id: change.id)
+            guard isWanted(name) else { return true }
+            var before: Document?
+            if let replaced = change.replaced {
+                bytes += replaced.fields.count
+                before = try Document(
+                    EncodedDocument(
+                        name: name, createTime: replaced.createTime, updateTime: replaced.updateTime,
+                        fields: replaced.fields))
+            }
+            guard
+                case .known(let encoded) = try snapshot.unlessDamaged({
+                    try snapshot.document(name, collection: change.collection, id: change.id, at: time)
+                })
+            else { return true }
+            bytes += encoded?.fields.bytes.count ?? 0
+            changes.append(
+                CommitRecord.Change(
+                    name: name, before: before, after: try encoded.map(Document.init), encoded: encoded))
+            return true
         }
         close()
         return (records, isCut ? time : end)
@@ -81,11 +75,9 @@ struct ChangeLog {
         from start: Int64, to end: Int64, limit: Int, isWanted: (DocumentName) -> Bool
     ) throws -> CommitRecord? {
         var names = Set<DocumentName>()
-        try tables.sqlite.query(
-            "SELECT DISTINCT collection, id FROM change WHERE time>? AND time<=?", [.integer(start), .integer(end)]
-        ) { row in
+        try snapshot.readChangedDocuments(after: start, through: end) { collection, id in
             guard names.count <= limit else { return }
-            let name = try tables.name(collection: row.int64(0), id: row.bytes(1))
+            let name = try snapshot.name(collection: collection, id: id)
             if isWanted(name) { names.insert(name) }
         }
         guard names.count <= limit else { return nil }
@@ -93,11 +85,11 @@ struct ChangeLog {
         var bytes = 0
         for name in names.sorted() {
             // A damaged document must not be reported as deleted.
-            guard case .known(let after) = try tables.unlessDamaged({ try tables.document(name, at: end) }) else {
+            guard case .known(let after) = try snapshot.unlessDamaged({ try snapshot.document(name, at: end) }) else {
                 continue
             }
             let before: EncodedDocument? =
-                switch try tables.unlessDamaged({ try tables.document(name, at: start) }) {
+                switch try snapshot.unlessDamaged({ try snapshot.document(name, at: start) }) {
                 case .known(let document): document
                 case .damaged: nil
                 }

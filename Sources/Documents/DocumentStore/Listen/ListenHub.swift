@@ -1,8 +1,17 @@
 import DocumentModel
 import Synchronization
 
+/// The times at which listeners are up to date.
+package protocol ListenClock: Sendable {
+    /// Returns a time that no later commit precedes, and up to which all commits were published.
+    func separatingTime() -> Int64
+    /// Reports that commits up to `newest` are durable, and an engine's lease of times, if it has
+    /// one. Only the listen hub calls it, in order.
+    func publish(newest: Int64?, lease: Int64?)
+}
+
 /// Delivers each durable commit to the streams whose targets it may concern, and to no other.
-final class ListenHub: Sendable {
+package final class ListenHub: Sendable {
     private struct State {
         var index = TargetIndex()
         var mailboxes: [UInt64: ListenMailbox] = [:]
@@ -10,10 +19,10 @@ final class ListenHub: Sendable {
         var lastStream: UInt64 = 0
     }
 
-    private let clock: CommitClock
+    private let clock: any ListenClock
     private let state: Mutex<State>
 
-    init(clock: CommitClock) {
+    package init(clock: any ListenClock) {
         self.clock = clock
         state = Mutex(State())
     }
@@ -53,7 +62,7 @@ final class ListenHub: Sendable {
             case .query(let plan): state.index.insert(key, plan: plan)
             case .documents(let names): state.index.insert(key, documents: names)
             }
-            return clock.readTime(visible: .max).time
+            return clock.separatingTime()
         }
     }
 
@@ -69,12 +78,12 @@ final class ListenHub: Sendable {
     func endLag(of mailbox: ListenMailbox) -> Int64 {
         state.withLock { state in
             mailbox.endLag()
-            return clock.readTime(visible: .max).time
+            return clock.separatingTime()
         }
     }
 
     /// Returns a current time up to which everything is in the mailboxes.
-    func separatingTime() -> Int64 { state.withLock { _ in clock.readTime(visible: .max).time } }
+    func separatingTime() -> Int64 { state.withLock { _ in clock.separatingTime() } }
 
     // MARK: Events
 
@@ -83,19 +92,21 @@ final class ListenHub: Sendable {
     /// The clock is updated under the same lock, so that a separating time never lies between a
     /// commit and its delivery. It is updated before the delivery, because a client that is
     /// notified may read at once and must find the commit.
-    func publish(_ records: [CommitRecord], lease: Int64?) {
+    ///
+    /// - Parameter time: a time that no later commit precedes, if that is later than the last commit.
+    package func publish(_ records: [CommitRecord], through time: Int64? = nil, lease: Int64?) {
         state.withLock { state in
-            clock.publish(newest: records.last?.time.microseconds, lease: lease)
+            clock.publish(newest: time ?? records.last?.time.microseconds, lease: lease)
             for record in records { Self.deliver(record, in: state) }
         }
     }
 
     /// Lets streams that have been idle for `limit` ticks send a heartbeat to their clients.
-    func tick(limit: Int) {
+    package func tick(limit: Int) {
         for mailbox in state.withLock({ Array($0.mailboxes.values) }) { mailbox.tick(limit: limit) }
     }
 
-    func closeAll() {
+    package func closeAll() {
         for mailbox in state.withLock({ Array($0.mailboxes.values) }) { mailbox.close() }
     }
 

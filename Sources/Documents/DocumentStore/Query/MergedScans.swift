@@ -53,14 +53,14 @@ struct MergedScans: Sendable {
 
     /// Returns the next result; nil at the end. A document that several scans contain is returned
     /// once.
-    mutating func next(in tables: DocumentTables, _ statistics: inout QueryStatistics) throws -> QueryMatch? {
-        for index in starting { try file(index, in: tables, &statistics) }
+    mutating func next(in snapshot: any StoreSnapshot, _ statistics: inout QueryStatistics) throws -> QueryMatch? {
+        for index in starting { try file(index, in: snapshot, &statistics) }
         starting = 0..<0
         guard let found = first else { return nil }
         while let index = queue.last, let match = first, match.document.name == found.document.name {
             queue.removeLast()
             streams[index].next += 1
-            try file(index, in: tables, &statistics)
+            try file(index, in: snapshot, &statistics)
         }
         return found
     }
@@ -69,9 +69,9 @@ struct MergedScans: Sendable {
 
     /// Inserts a stream at its position in the queue, unless it has ended.
     private mutating func file(
-        _ index: Int, in tables: DocumentTables, _ statistics: inout QueryStatistics
+        _ index: Int, in snapshot: any StoreSnapshot, _ statistics: inout QueryStatistics
     ) throws {
-        if streams[index].first == nil, !streams[index].isOver { try readOn(index, in: tables, &statistics) }
+        if streams[index].first == nil, !streams[index].isOver { try readOn(index, in: snapshot, &statistics) }
         guard let match = streams[index].first else { return }
         var range = queue.startIndex..<queue.endIndex
         while !range.isEmpty {
@@ -85,14 +85,14 @@ struct MergedScans: Sendable {
     }
 
     private mutating func readOn(
-        _ index: Int, in tables: DocumentTables, _ statistics: inout QueryStatistics
+        _ index: Int, in snapshot: any StoreSnapshot, _ statistics: inout QueryStatistics
     ) throws {
         var stream = streams[index]
         var matches: [QueryMatch] = []
         var group: [QueryMatch] = []
         var bytes = 0
         var isFull = false
-        try ScanReader(tables: tables).read(stream.input.scan, after: stream.position) { candidate in
+        try ScanReader(snapshot: snapshot).read(stream.input.scan, after: stream.position) { candidate in
             if let position = stream.position, !group.isEmpty, !position.hasSameKey(as: candidate.position) {
                 matches += group.sorted { plan.compare($0.document, $1.document) < 0 }
                 group = []

@@ -1,6 +1,5 @@
 import DocumentModel
 import FirestoreProtocol
-import SQLite
 
 /// The results of a query among documents that were changed after its read time, as they were at
 /// that time.
@@ -23,19 +22,17 @@ struct PastVersions: Sendable {
     }
 
     /// Adds the changes up to `visible`, except documents that do not come after `last`.
-    mutating func extend(through visible: Int64, after last: EncodedDocument?, in tables: DocumentTables) throws {
+    mutating func extend(through visible: Int64, after last: EncodedDocument?, in snapshot: any StoreSnapshot) throws {
         guard visible > through else { return }
         let last = try last.map(Document.init)
         var changed: [(collection: Int64, id: [UInt8])] = []
-        try tables.sqlite.query(
-            "SELECT collection, id FROM change WHERE time>? AND time<=?", [.integer(through), .integer(visible)]
-        ) { changed.append(($0.int64(0), $0.bytes(1))) }
+        try snapshot.readChangedDocuments(after: through, through: visible) { changed.append(($0, $1)) }
         through = visible
         var found: [Document] = []
         for (collection, id) in changed {
-            let name = try tables.name(collection: collection, id: id)
+            let name = try snapshot.name(collection: collection, id: id)
             guard plan.isInScope(name), seen.insert(name).inserted else { continue }
-            guard let encoded = try tables.document(name, collection: collection, id: id, at: readTime) else {
+            guard let encoded = try snapshot.document(name, collection: collection, id: id, at: readTime) else {
                 continue
             }
             let document = try Document(encoded)

@@ -37,16 +37,16 @@ struct QueryExecution: Sendable {
     }
 
     /// Reads the next page in a snapshot whose newest commit is `visible`.
-    mutating func nextPage(in tables: DocumentTables, visible: Int64) throws -> QueryPage {
+    mutating func nextPage(in snapshot: any StoreSnapshot, visible: Int64) throws -> QueryPage {
         var page = QueryPage()
-        if case .notStarted = progress { try start(in: tables, visible: visible, &page.statistics) }
+        if case .notStarted = progress { try start(in: snapshot, visible: visible, &page.statistics) }
         switch progress {
         case .notStarted, .done: break
-        case .ordered: try readOrdered(into: &page, in: tables, visible: visible)
-        case .merged: try readMerged(into: &page, in: tables, visible: visible)
-        case .listed(let names, let next): try readListed(names, from: next, into: &page, in: tables)
+        case .ordered: try readOrdered(into: &page, in: snapshot, visible: visible)
+        case .merged: try readMerged(into: &page, in: snapshot, visible: visible)
+        case .listed(let names, let next): try readListed(names, from: next, into: &page, in: snapshot)
         case .computed(let documents, let next):
-            let end = min(documents.count, next + tables.tuning.pageCount)
+            let end = min(documents.count, next + snapshot.tuning.pageCount)
             page.documents = documents[next..<end].map(EncodedDocument.init)
             progress = end == documents.count ? .done : .computed(documents, next: end)
         }
@@ -55,9 +55,9 @@ struct QueryExecution: Sendable {
     }
 
     private mutating func start(
-        in tables: DocumentTables, visible: Int64, _ statistics: inout QueryStatistics
+        in snapshot: any StoreSnapshot, visible: Int64, _ statistics: inout QueryStatistics
     ) throws {
-        let path = try QueryPlanner(plan: plan, tables: tables).accessPath()
+        let path = try QueryPlanner(plan: plan, snapshot: snapshot).accessPath()
         accessPath = path
         switch path {
         case .nothing: progress = .done
@@ -66,25 +66,25 @@ struct QueryExecution: Sendable {
         case .merged(let inputs):
             progress = .merged(MergedScans(inputs, plan: plan, readTime: readTime))
         case .gathered(let scans):
-            try past.extend(through: visible, after: nil, in: tables)
+            try past.extend(through: visible, after: nil, in: snapshot)
             if plan.query.findNearest == nil {
-                progress = .listed(try gather(scans, in: tables, &statistics), next: 0)
+                progress = .listed(try gather(scans, in: snapshot, &statistics), next: 0)
             } else {
                 var matches: [Document] = []
-                try forEachMatch(scans, in: tables, whole: true, &statistics) { matches.append($0) }
+                try forEachMatch(scans, in: snapshot, whole: true, &statistics) { matches.append($0) }
                 progress = .computed(plan.results(among: matches).documents, next: 0)
             }
         }
     }
 
     /// Returns all results at once, for queries whose results are known to be few.
-    static func all(_ plan: QueryPlan, at time: Int64, in tables: DocumentTables, visible: Int64) throws
+    static func all(_ plan: QueryPlan, at time: Int64, in snapshot: any StoreSnapshot, visible: Int64) throws
         -> [EncodedDocument]
     {
         var execution = QueryExecution(plan: plan, readTime: time)
         var documents: [EncodedDocument] = []
         while true {
-            let page = try execution.nextPage(in: tables, visible: visible)
+            let page = try execution.nextPage(in: snapshot, visible: visible)
             documents += page.documents
             if page.isLast { return documents }
         }
@@ -92,18 +92,20 @@ struct QueryExecution: Sendable {
 
     // MARK: In the order of an index
 
-    private mutating func readOrdered(into page: inout QueryPage, in tables: DocumentTables, visible: Int64) throws {
+    private mutating func readOrdered(into page: inout QueryPage, in snapshot: any StoreSnapshot, visible: Int64) throws
+    {
         guard case .ordered(let scan, let needsMatching, let sortsGroups, var position, var group) = progress else {
             return
         }
-        try past.extend(through: visible, after: last, in: tables)
+        try past.extend(through: visible, after: last, in: snapshot)
         var size = 0
         var isFull = false
-        try ScanReader(tables: tables).read(scan, after: position) { candidate in
+        try ScanReader(snapshot: snapshot).read(scan, after: position) { candidate in
             if !group.isEmpty, let position, !position.hasSameKey(as: candidate.position) {
                 try emit(&group, into: &page, size: &size)
             }
-            if limitLeft == 0 || page.documents.count >= tables.tuning.pageCount || size >= tables.tuning.pageBytes {
+            if limitLeft == 0 || page.documents.count >= snapshot.tuning.pageCount || size >= snapshot.tuning.pageBytes
+            {
                 isFull = true
                 return false
             }
@@ -134,13 +136,14 @@ struct QueryExecution: Sendable {
         }
     }
 
-    private mutating func readMerged(into page: inout QueryPage, in tables: DocumentTables, visible: Int64) throws {
+    private mutating func readMerged(into page: inout QueryPage, in snapshot: any StoreSnapshot, visible: Int64) throws
+    {
         guard case .merged(var scans) = progress else { return }
         past.leaveOut(scans.readAhead)
-        try past.extend(through: visible, after: last, in: tables)
+        try past.extend(through: visible, after: last, in: snapshot)
         var size = 0
-        while limitLeft > 0, page.documents.count < tables.tuning.pageCount, size < tables.tuning.pageBytes {
-            guard let match = try scans.next(in: tables, &page.statistics) else {
+        while limitLeft > 0, page.documents.count < snapshot.tuning.pageCount, size < snapshot.tuning.pageBytes {
+            guard let match = try scans.next(in: snapshot, &page.statistics) else {
                 try emitPast(before: nil, into: &page, size: &size)
                 progress = .done
                 return
@@ -182,10 +185,10 @@ struct QueryExecution: Sendable {
     // MARK: Collected and sorted
 
     private func gather(
-        _ scans: [Scan], in tables: DocumentTables, _ statistics: inout QueryStatistics
+        _ scans: [Scan], in snapshot: any StoreSnapshot, _ statistics: inout QueryStatistics
     ) throws -> [DocumentName] {
         var collector = ResultCollector(plan, wanted: plan.query.limit.map { Int(plan.query.offset) + Int($0) })
-        try forEachMatch(scans, in: tables, whole: false, &statistics) { collector.add($0) }
+        try forEachMatch(scans, in: snapshot, whole: false, &statistics) { collector.add($0) }
         return collector.names()
     }
 
@@ -194,12 +197,12 @@ struct QueryExecution: Sendable {
     /// - Parameter whole: whether matches have all fields, rather than only those that the plan
     ///   reads.
     private func forEachMatch(
-        _ scans: [Scan], in tables: DocumentTables, whole: Bool, _ statistics: inout QueryStatistics,
+        _ scans: [Scan], in snapshot: any StoreSnapshot, whole: Bool, _ statistics: inout QueryStatistics,
         _ body: (Document) throws -> Void
     ) throws {
         var seen = Set<DocumentName>()
         for scan in scans {
-            try ScanReader(tables: tables).read(scan, after: nil) { candidate in
+            try ScanReader(snapshot: snapshot).read(scan, after: nil) { candidate in
                 statistics.entriesScanned += 1
                 if scans.count == 1 || !seen.contains(candidate.document.name) { statistics.documentsScanned += 1 }
                 guard candidate.document.updateTime.microseconds <= readTime else { return true }
@@ -214,15 +217,16 @@ struct QueryExecution: Sendable {
     }
 
     private mutating func readListed(
-        _ names: [DocumentName], from start: Int, into page: inout QueryPage, in tables: DocumentTables
+        _ names: [DocumentName], from start: Int, into page: inout QueryPage, in snapshot: any StoreSnapshot
     ) throws {
         var next = start
         var size = 0
-        while next < names.count, limitLeft > 0, page.documents.count < tables.tuning.pageCount,
-            size < tables.tuning.pageBytes
+        snapshot.prefetch(names[start...].prefix(snapshot.tuning.pageCount))
+        while next < names.count, limitLeft > 0, page.documents.count < snapshot.tuning.pageCount,
+            size < snapshot.tuning.pageBytes
         {
             // Entries were counted when they were collected.
-            if let document = try tables.document(names[next], at: readTime) {
+            if let document = try snapshot.document(names[next], at: readTime) {
                 try emit(document, into: &page, size: &size)
             }
             next += 1

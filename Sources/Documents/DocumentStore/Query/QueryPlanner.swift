@@ -1,20 +1,19 @@
 import DocumentModel
-import SQLite
 
 /// Chooses the indexes that a query reads.
 struct QueryPlanner {
     let plan: QueryPlan
-    let tables: DocumentTables
+    let snapshot: any StoreSnapshot
 
     private var query: Query { plan.query }
 
     func accessPath() throws -> AccessPath {
         if query.limit == 0 { return .nothing }
         guard !plan.isKindless, !query.allDescendants, let id = query.collectionID else { return try descendants() }
-        guard let collection = try tables.collection(query.parent.collectionPath(id)) else { return .nothing }
+        guard let collection = try snapshot.collection(query.parent.collectionPath(id)) else { return .nothing }
         let isSingle = plan.disjunctions.count == 1 && query.findNearest == nil
         let use = isSingle ? CompositeIndex.use(for: plan, plan.disjunctions[0]) : nil
-        if let use, try tables.readyComposite(use.index, of: collection) != nil {
+        if let use, try snapshot.readyComposite(use.index, of: collection) != nil {
             let scan = Scan(
                 collection: collection, column: .field(use.index.path), range: use.range, descending: use.descending)
             return .ordered(scan, needsMatching: true, sortsGroups: use.sortsGroups)
@@ -25,7 +24,7 @@ struct QueryPlanner {
             return .ordered(scan, needsMatching: !isExact(scan), sortsGroups: false)
         }
         if let use, let selective, try gains(from: selective) {
-            tables.onIndexSuggestion(collection, use.index, tables.account)
+            snapshot.suggest(use.index, of: collection)
         }
         let isSmall = try selective.map(isSmall) ?? false
         if !isSingle, let merged = try merged(in: [collection], insteadOf: selective, isSmall) { return merged }
@@ -36,7 +35,7 @@ struct QueryPlanner {
     /// Whether a field has no index entries.
     private func isExempt(_ path: FieldPath, in collection: Int64) throws -> Bool {
         guard !path.isDocumentName, let field = path.segments.first else { return false }
-        return try tables.exemptFields(of: collection).contains(field)
+        return try snapshot.exemptFields(of: collection).contains(field)
     }
 
     // MARK: In the order of the results
@@ -194,14 +193,14 @@ struct QueryPlanner {
         guard let limit = query.limit else { return false }
         let wanted = Int(limit) + Int(query.offset)
         return try scans.reduce(0) { try $0 + count($1) }
-            > max(tables.tuning.compositeMinimum, tables.tuning.compositeGain * wanted)
+            > max(snapshot.tuning.compositeMinimum, snapshot.tuning.compositeGain * wanted)
     }
 
     private func isSmall(_ scans: [Scan]) throws -> Bool {
         var total = 0
         for scan in scans {
             total += try count(scan)
-            if total > tables.tuning.gatherLimit { return false }
+            if total > snapshot.tuning.gatherLimit { return false }
         }
         return true
     }
@@ -209,9 +208,9 @@ struct QueryPlanner {
     /// Returns the number of entries of a scan, capped a little above `gatherLimit`.
     private func count(_ scan: Scan) throws -> Int {
         guard case .field(let key) = scan.column else { return 1 }
-        guard let field = try tables.field(key) else { return 0 }
+        guard let field = try snapshot.field(key) else { return 0 }
         let (_, lower, upper) = ScanReader.rows(of: scan, field)
-        return try IndexReader(tables: tables).estimate(lower: lower, upper: upper, limit: tables.tuning.gatherLimit)
+        return try snapshot.estimateEntries(from: lower, below: upper, limit: snapshot.tuning.gatherLimit)
     }
 
     // MARK: Side by side
@@ -258,13 +257,13 @@ struct QueryPlanner {
             else { return nil }
             return fieldScan(conjunction, in: collection)
         }
-        if try tables.readyComposite(use.index, of: collection) != nil {
+        if try snapshot.readyComposite(use.index, of: collection) != nil {
             let scan = Scan(
                 collection: collection, column: .field(use.index.path), range: use.range, descending: use.descending)
             return MergedScans.Input(scan: scan, sortsGroups: use.sortsGroups)
         }
-        if gains, query.limit != nil, let selective, try count(selective) > tables.tuning.compositeMinimum {
-            tables.onIndexSuggestion(collection, use.index, tables.account)
+        if gains, query.limit != nil, let selective, try count(selective) > snapshot.tuning.compositeMinimum {
+            snapshot.suggest(use.index, of: collection)
         }
         return nil
     }
@@ -287,15 +286,7 @@ struct QueryPlanner {
     private func collectionsBelow() throws -> [Int64] {
         let prefix = KeyBytes.path(query.parent.path)
         let upper = KeyBytes.successor(ofPrefix: prefix) ?? IndexRange.all.upper
-        var sql = "SELECT collection FROM collection WHERE path>=? AND path<?"
-        if !plan.isKindless { sql += " AND name=?" }
-        return try tables.sqlite.withStatement(sql) { statement in
-            try statement.bind(1, prefix)
-            try statement.bind(2, upper)
-            if !plan.isKindless { try statement.bind(3, Array((query.collectionID ?? "").utf8)) }
-            var collections: [Int64] = []
-            while try statement.step() { collections.append(statement.int64(0)) }
-            return collections
-        }
+        return try snapshot.collections(
+            from: prefix, below: upper, named: plan.isKindless ? nil : Array((query.collectionID ?? "").utf8))
     }
 }

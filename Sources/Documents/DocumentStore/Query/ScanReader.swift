@@ -1,6 +1,5 @@
 import DocumentModel
 import FirestoreProtocol
-import SQLite
 
 /// Reads the newest versions of documents along a scan.
 struct ScanReader {
@@ -12,7 +11,7 @@ struct ScanReader {
     /// Receives the next document. Returns whether to continue.
     typealias Body = (Candidate) throws -> Bool
 
-    let tables: DocumentTables
+    let snapshot: any StoreSnapshot
 
     /// Calls `body` with each document after `position` until it returns false.
     func read(_ scan: Scan, after position: ScanPosition?, _ body: Body) throws {
@@ -24,7 +23,7 @@ struct ScanReader {
             }
             try readNames(scan, ids: ids, body)
         case .field(let key):
-            guard let number = try tables.field(key) else { return }
+            guard let number = try snapshot.field(key) else { return }
             try readEntries(scan, number, after: position, body)
         }
     }
@@ -39,24 +38,11 @@ struct ScanReader {
     }
 
     private func readNames(_ scan: Scan, ids: IndexRange, _ body: Body) throws {
-        try tables.sqlite.withStatement(
-            """
-            SELECT sum, \(RowSum.document) FROM document
-            WHERE collection=? AND id>=? AND id<? ORDER BY id \(scan.descending ? "DESC" : "ASC")
-            """
-        ) { statement in
-            try statement.bind(1, scan.collection)
-            try statement.bind(2, ids.lower)
-            try statement.bind(3, ids.upper)
-            while try statement.step() {
-                guard try tables.isIntact(statement, 1..<6, collection: 1) else { continue }
-                let id = statement.bytes(2)
-                let document = EncodedDocument(
-                    name: try tables.name(collection: scan.collection, id: id), createTime: statement.int64(3),
-                    updateTime: statement.int64(4), fields: statement.bytes(5))
-                let position = ScanPosition(row: id, keyLength: 0, isCut: false)
-                guard try body(Candidate(position: position, document: document)) else { return }
-            }
+        try snapshot.readDocuments(
+            of: scan.collection, from: ids.lower, below: ids.upper, descending: scan.descending
+        ) { id, document in
+            try body(
+                Candidate(position: ScanPosition(row: id, keyLength: 0, isCut: false), document: document))
         }
     }
 
@@ -65,14 +51,10 @@ struct ScanReader {
         if let position {
             if scan.descending { upper = position.row } else { lower = position.row + [0] }
         }
-        try IndexReader(tables: tables).read(lower: lower, upper: upper, descending: scan.descending) { entry in
-            guard let (id, document) = try tables.document(entry.document) else {
-                if tables.damage == .isSkipped { return true }
-                throw StoredDataError.missingDocument(entry.document)
-            }
-            let keyLength = entry.row.count - id.count
+        try snapshot.readEntries(from: lower, below: upper, descending: scan.descending) { row, id, document in
+            let keyLength = row.count - id.count
             let position = ScanPosition(
-                row: entry.row, keyLength: keyLength, isCut: keyLength - prefix.count >= IndexEntries.keyLimit)
+                row: row, keyLength: keyLength, isCut: keyLength - prefix.count >= IndexEntries.keyLimit)
             return try body(Candidate(position: position, document: document))
         }
     }

@@ -10,7 +10,7 @@ import Synchronization
 /// times continue after every time that a client may have seen. The writer renews the lease. A
 /// reader that finds it used up gets an older time, which is equally correct while nothing is
 /// committed.
-final class CommitClock: Sendable {
+final class CommitClock: ListenClock {
     private struct State {
         var lastIssued: Int64
         var lastAssigned: Int64
@@ -106,9 +106,11 @@ final class CommitClock: Sendable {
     /// Times that were assigned to failed commits are never used again.
     func settle(newest: Int64) { state.withLock { $0.lastAssigned = newest } }
 
+    package func separatingTime() -> Int64 { readTime(visible: .max).time }
+
     /// Reports that commits up to `newest`, and the lease, are on disk. Only the listen hub calls
     /// it, in order.
-    func publish(newest: Int64?, lease: Int64?) {
+    package func publish(newest: Int64?, lease: Int64?) {
         state.withLock { state in
             if let newest { state.published = max(state.published, newest) }
             if let lease { state.lease = max(state.lease, lease) }

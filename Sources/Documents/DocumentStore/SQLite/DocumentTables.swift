@@ -12,19 +12,9 @@ final class DocumentTables {
         let fields: [UInt8]
     }
 
-    /// The handling of a row whose checksum does not match.
-    enum Damage {
-        /// The read throws `StoredDataError.damaged`, because a result that lacks a document would
-        /// be wrong.
-        case fails
-        /// The row is treated as absent. Used for listeners, which would otherwise not be notified
-        /// of any other document.
-        case isSkipped
-    }
-
     let sqlite: SQLiteDatabase
     let name: DatabaseName
-    var damage = Damage.fails
+    var damage = DamageHandling.fails
     /// Called for damage that is skipped.
     var onDamage: @Sendable (StoredDataError) -> Void = { _ in }
     let tuning: QueryTuning
@@ -156,28 +146,6 @@ final class DocumentTables {
         return false
     }
 
-    /// The result of reading a document: the document, nil if it does not exist, or that it cannot
-    /// be read.
-    enum Finding<Value: Sendable>: Sendable {
-        case known(Value?)
-        case damaged
-    }
-
-    /// Reads a document for a listener. A damaged document must neither stop the reporting of
-    /// others nor be reported as deleted.
-    func unlessDamaged<Value>(_ read: () throws -> Value?) throws -> Finding<Value> {
-        let former = damage
-        damage = .fails
-        defer { damage = former }
-        do {
-            return .known(try read())
-        } catch let error as StoredDataError {
-            guard case .damaged = error else { throw error }
-            onDamage(error)
-            return .damaged
-        }
-    }
-
     func row(_ name: DocumentName) throws -> Row? {
         guard let collection = try collection(name.collectionPath) else { return nil }
         return try row(collection: collection, id: Array(name.id.utf8))
@@ -186,12 +154,6 @@ final class DocumentTables {
     /// Returns the newest version.
     func document(_ name: DocumentName) throws -> EncodedDocument? {
         try row(name).map { EncodedDocument(name: name, row: $0) }
-    }
-
-    /// Returns the version as of `time`, which must be within the log.
-    func document(_ name: DocumentName, at time: Int64) throws -> EncodedDocument? {
-        guard let collection = try collection(name.collectionPath) else { return nil }
-        return try document(name, collection: collection, id: Array(name.id.utf8), at: time)
     }
 
     func document(_ name: DocumentName, collection: Int64, id: [UInt8], at time: Int64) throws -> EncodedDocument? {
@@ -315,13 +277,6 @@ final class DocumentTables {
         }
     }
 
-    /// Throws unless the log reaches back to `time`.
-    func checkHorizon(_ time: Int64) throws {
-        guard try setting("horizon") <= time else {
-            throw DocumentStoreError(.failedPrecondition, "The requested 'read_time' is too old.")
-        }
-    }
-
     /// Whether a document was changed at a time. Also true if the time is before the log's horizon.
     func hasCommit(at time: Int64?) throws -> Bool {
         guard let time, try setting("horizon") < time else { return true }
@@ -336,29 +291,5 @@ final class DocumentTables {
 extension EncodedDocument {
     init(name: DocumentName, row: DocumentTables.Row) {
         self.init(name: name, createTime: row.createTime, updateTime: row.updateTime, fields: row.fields)
-    }
-
-    init(name: DocumentName, createTime: Int64, updateTime: Int64, fields: [UInt8]) {
-        self.init(
-            name: name, fields: EncodedFields(bytes: fields), createTime: Timestamp(microseconds: createTime),
-            updateTime: Timestamp(microseconds: updateTime))
-    }
-}
-
-/// A contradiction between tables: the file was damaged or changed by other means.
-enum StoredDataError: Error, CustomStringConvertible {
-    /// The checksum of a row of the document at this path does not match.
-    case damaged(String)
-    case missingCollection(Int64)
-    case badID(Int64)
-    case missingDocument(Int64)
-
-    var description: String {
-        switch self {
-        case .damaged(let path): "\(path) is damaged."
-        case .missingCollection(let number): "The table of collections lacks number \(number)."
-        case .missingDocument(let number): "The index refers to document number \(number), which is not there."
-        case .badID(let number): "A document of collection number \(number) has an id that is not UTF-8."
-        }
     }
 }

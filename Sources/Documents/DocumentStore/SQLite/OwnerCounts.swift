@@ -31,17 +31,13 @@ struct OwnerCounts {
     mutating func add(
         _ effect: CommitEffects.Effect, document: Int64, fields: (DocumentName) throws -> [String: Value]?
     ) throws {
-        let (before, after) = (effect.before, effect.after)
-        let named = (DocumentOwner.named(by: before?.fields), DocumentOwner.named(by: after?.fields))
-        if before != nil, after != nil, named.0 == named.1 { return }
-        let top = effect.name.root
-        let inherited = before != nil && named.0 == nil && top != nil ? try inheritedOwner(of: document) : nil
-        try change(named.0 ?? inherited, by: before == nil ? 0 : -1)
-        var heir: String?
-        if after != nil, named.1 == nil, let top { heir = try inherited ?? DocumentOwner.named(by: fields(top)) }
-        try change(named.1 ?? heir, by: after == nil ? 0 : 1)
-        guard inherited != heir else { return }
-        if let heir {
+        let transfer = try DocumentOwner.transfer(
+            effect, inherited: { try inheritedOwner(of: document) }, fields: fields)
+        guard let transfer else { return }
+        try change(transfer.from, by: -1)
+        try change(transfer.to, by: 1)
+        guard transfer.wasInherited != transfer.isInherited else { return }
+        if let heir = transfer.isInherited {
             try sqlite.execute("INSERT OR REPLACE INTO inherited VALUES(?,?)", [.integer(document), .text(heir)])
         } else {
             try sqlite.execute("DELETE FROM inherited WHERE document=?", [.integer(document)])
@@ -49,7 +45,7 @@ struct OwnerCounts {
     }
 
     private mutating func change(_ owner: String?, by difference: Int64) throws {
-        guard let owner, difference != 0 else { return }
+        guard let owner else { return }
         counts[owner] = max(0, try count(of: owner) + difference)
         changed.insert(owner)
     }
@@ -106,12 +102,5 @@ struct OwnerCounts {
         for (owner, count) in counts {
             try sqlite.execute("INSERT INTO usage VALUES(?,?)", [.text(owner), .integer(count)])
         }
-    }
-}
-
-extension DocumentTables {
-    /// Returns the number of documents that a user owns.
-    func documentCount(of owner: String) throws -> Int64 {
-        try sqlite.first("SELECT documents FROM usage WHERE owner=?", [.text(owner)]) { $0.int64(0) } ?? 0
     }
 }

@@ -4,7 +4,7 @@ import SQLite
 /// The columns that the checksum of a row covers, in the order in which they are summed.
 ///
 /// A flipped bit in a row is detected when the row is read. The row then counts as damaged, see
-/// `DocumentTables.Damage`.
+/// `DamageHandling`.
 enum RowSum {
     static let document = "collection, id, create_time, update_time, fields"
     static let change = "time, collection, id, create_time, update_time, fields"

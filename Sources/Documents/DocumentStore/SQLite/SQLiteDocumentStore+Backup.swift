@@ -1,15 +1,8 @@
-package import DocumentModel
+import DocumentModel
 import SQLite
 import SystemIO
 
 extension SQLiteDocumentStore {
-    package func lineage(having seen: Timestamp?) async throws -> String {
-        let epoch = epoch
-        return try await readers.read { tables, _ in
-            StoreLineage.words(epoch, without: try tables.hasCommit(at: seen?.microseconds) ? nil : seen)
-        }
-    }
-
     /// Writes a consistent copy of the database to one file while reads and commits continue.
     ///
     /// The copy has a separate history: a listener's token of the original causes a reset in it,

@@ -5,6 +5,8 @@ extension SQLiteDocumentStore {
     /// Compares the index with the documents, and the log with both. Other work continues
     /// meanwhile.
     package func check() async throws -> [String] {
-        try await readers.read { tables, visible in try ConsistencyCheck(tables: tables).problems(visible: visible) }
+        try await readers.readTables { tables, visible in
+            try ConsistencyCheck(tables: tables).problems(visible: visible)
+        }
     }
 }

@@ -1,5 +1,3 @@
-import DocumentModel
-import FirestoreProtocol
 import SQLite
 
 extension SQLiteDocumentStore {
@@ -8,31 +6,11 @@ extension SQLiteDocumentStore {
         for field in configuration.inheritedFields.sorted() {
             let setting = "inherits \(field)"
             guard try await writer.withExclusiveAccess({ try $0.setting(setting) }) == 0 else { continue }
-            var names: [DocumentName] = []
-            try await forEachDocumentBelowOthers { document in
-                if document.fields[field] != nil { names.append(document.name) }
-            }
-            for name in names { try await align(field, of: name) }
+            try await alignInherited(field)
             try await writer.withExclusiveAccess { tables in
                 try tables.sqlite.execute(
                     "INSERT OR REPLACE INTO setting VALUES(?,1)", [.text(setting)])
             }
-        }
-    }
-
-    private func align(_ field: String, of name: DocumentName) async throws {
-        guard let above = try await get(name.root ?? name), let encoded = try await get(name) else { return }
-        let inherited = try above.fields.decoded()[field]
-        guard try encoded.fields.decoded()[field] != inherited else { return }
-        let fields = inherited.map { [field: $0] } ?? [:]
-        _ = try await commit([Write(.update(name, fields: fields), mask: [FieldPath(key: field)])])
-    }
-
-    private func forEachDocumentBelowOthers(_ body: (Document) throws -> Void) async throws {
-        let everything = Query(parent: ParentName(database), collectionID: nil, allDescendants: true)
-        var documents = try await query(everything).documents.makeAsyncIterator()
-        while let page = try await documents.nextPage() {
-            for document in page where document.name.parent != nil { try body(Document(document)) }
         }
     }
 }

@@ -7,7 +7,7 @@ package import SystemIO
 ///
 /// One writer commits in groups. Readers use separate snapshots and never wait for the writer.
 /// Opening replays nothing except what SQLite itself replays.
-package final class SQLiteDocumentStore: DocumentStore {
+package final class SQLiteDocumentStore: SnapshotStore, OpenDocumentStore {
     package struct Configuration: Sendable {
         /// The age up to which `read_time` and resume tokens can be used.
         package var retention: Duration = .seconds(3600)
@@ -58,11 +58,11 @@ package final class SQLiteDocumentStore: DocumentStore {
     let path: String
     let configuration: Configuration
     let clock: CommitClock
-    let transactions: TransactionRegistry
-    let hub: ListenHub
+    package let transactions: TransactionRegistry
+    package let hub: ListenHub
     let writer: CommitWriter
-    let readers: ReaderPool
-    let epoch: [UInt8]
+    package let readers: ReaderPool
+    package let epoch: [UInt8]
     private let heartbeat: Task<Void, Never>
 
     /// Opens the file, and creates it if necessary.
@@ -169,102 +169,44 @@ package final class SQLiteDocumentStore: DocumentStore {
         await writer.close()
     }
 
-    // MARK: Writing
+    // MARK: The engine below `SnapshotStore`
 
-    package func commit(
-        _ writes: [Write], transaction: TransactionID?, guarding: CommitGuard?
+    package var listenerBacklog: Int { configuration.listenerBacklog }
+    package var wallTime: Int64 { clock.wallTime }
+
+    package func write(
+        _ writes: [Write], transaction: TransactionID?, at position: StreamPosition?, guarding: CommitGuard?
     ) async throws -> CommitResult {
-        try Task.checkCancellation()
-        for write in writes { try DocumentStoreError.checkDatabase(write.name.database, is: database) }
-        if let transaction, try transactions.kind(of: transaction) == .readOnly {
-            return try await commitReadOnly(transaction, isEmpty: writes.isEmpty)
+        try await writer.commit(writes, transaction: transaction, at: position, guarding: guarding)
+    }
+
+    package func retryWaiting(for transaction: TransactionID) { writer.retryWaiting(for: transaction) }
+
+    package func readTime(visible: Int64) -> Int64 {
+        let (time, wantsLease) = clock.readTime(visible: visible)
+        if wantsLease { writer.requestLease() }
+        return time
+    }
+
+    package func prepareReading(at time: Int64) async throws {
+        guard time <= max(clock.wallTime, clock.lastIssued) else {
+            throw DocumentStoreError(.invalidArgument, "The requested 'read_time' cannot be in the future.")
         }
-        return try await writer.commit(writes, transaction: transaction, guarding: guarding)
-    }
-
-    package func commit(
-        _ writes: [Write], at position: StreamPosition, guarding: CommitGuard?
-    ) async throws -> CommitResult {
-        try Task.checkCancellation()
-        for write in writes { try DocumentStoreError.checkDatabase(write.name.database, is: database) }
-        return try await writer.commit(writes, transaction: nil, at: position, guarding: guarding)
-    }
-
-    private func commitReadOnly(_ transaction: TransactionID, isEmpty: Bool) async throws -> CommitResult {
-        try transactions.checkOpen(transaction)
-        transactions.end(transaction)
-        guard isEmpty else { throw DocumentStoreError.readOnlyTransaction }
-        return try await writer.commit([], transaction: nil, guarding: nil)
-    }
-
-    package func batchWrite(
-        _ writes: [Write], guarding: CommitGuard?
-    ) async throws -> [Result<WriteResult, DocumentStoreError>] {
-        guard Set(writes.map(\.name)).count == writes.count else {
-            throw DocumentStoreError(
-                .invalidArgument, "the same document cannot be written more than once in a single request")
-        }
-        return await withTaskGroup(of: (Int, Result<WriteResult, DocumentStoreError>).self) { group in
-            for (index, write) in writes.enumerated() {
-                group.addTask {
-                    do {
-                        let commit = try await self.commit([write], transaction: nil, guarding: guarding)
-                        return (index, .success(commit.writeResults.first ?? WriteResult(updateTime: nil)))
-                    } catch {
-                        return (index, .failure(DocumentStoreError(error)))
-                    }
-                }
+        while true {
+            switch clock.reserve(time) {
+            case .reserved: return
+            case .needsLease:
+                try await writer.renewLease(through: time)
+                try await writer.barrier()
+            case .needsBarrier: try await writer.barrier()
             }
-            var results = [Result<WriteResult, DocumentStoreError>](
-                repeating: .failure(.closed), count: writes.count)
-            for await (index, result) in group { results[index] = result }
-            return results
         }
     }
 
-    package func documentCount(of owner: String) async throws -> Int64 {
-        try await read(at: .strong) { tables, _, _ in try tables.documentCount(of: owner) }
+    package func awaitAdmittedCommits() async throws {
+        if clock.lastAssigned > clock.published { try await writer.barrier() }
     }
 
-    package func deleteAllDocuments() async throws {
-        let everything = Query(
-            parent: ParentName(database), collectionID: nil, allDescendants: true, projection: [.documentName])
-        var documents = try await query(everything).documents.makeAsyncIterator()
-        while let page = try await documents.nextPage() {
-            _ = try await commit(page.map { Write(.delete($0.name)) })
-        }
-    }
-
-    // MARK: Transactions and listeners
-
-    package func beginTransaction(
-        _ options: TransactionOptions, for account: String?
-    ) async throws -> TransactionID {
-        switch options {
-        case .readWrite(let retry):
-            return try transactions.beginReadWrite(for: account, retry: retry, wallTime: clock.wallTime)
-        case .readOnly(let time):
-            let moment: ReadMoment = time.map { .at($0) } ?? .strong
-            let readTime = try await read(at: moment) { _, _, time in time }
-            return try transactions.beginReadOnly(for: account, at: readTime)
-        }
-    }
-
-    package func readTime(of transaction: TransactionID) async throws -> Timestamp? {
-        guard try transactions.kind(of: transaction) == .readOnly else { return nil }
-        return Timestamp(microseconds: try transactions.readTime(transaction))
-    }
-
-    package func rollback(_ transaction: TransactionID) async throws {
-        try transactions.rollBack(transaction)
-        writer.retryWaiting(for: transaction)
-    }
-
-    package func resumeTime(of token: [UInt8]) -> Timestamp? { ListenMachine.time(of: token, epoch: epoch) }
-
-    package func listen(for account: String?) -> any ListenStream {
-        SQLiteListenStream(
-            hub: hub, readers: readers, account: account, epoch: epoch, database: database,
-            mailboxLimit: configuration.listenerBacklog)
-    }
+    /// Every acknowledged commit has been published.
+    package func catchUp() {}
 }

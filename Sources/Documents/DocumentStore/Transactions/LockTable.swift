@@ -10,19 +10,29 @@ import FirestoreProtocol
 /// of another account but aborts it: no account can delay another by reading.
 ///
 /// A pure value: time is passed in with each event.
-struct LockTable {
-    struct Limits: Sendable {
+package struct LockTable {
+    package struct Limits: Sendable {
         /// The time without a read after which a transaction ends.
-        var idle: Duration = .seconds(60)
+        package var idle: Duration
         /// The total time after which a transaction ends.
-        var total: Duration = .seconds(270)
+        package var total: Duration
         /// The time that a commit waits for locks.
-        var lockWait: Duration = .seconds(15)
+        package var lockWait: Duration
         /// The maximum number of open transactions.
-        var open = 10_000
+        package var open = 10_000
         /// The maximum size in memory of the reads of all transactions, in bytes.
-        var bytes = 256 << 20
-        var account = AccountLimits()
+        package var bytes = 256 << 20
+        package var account: AccountLimits
+
+        package init(
+            idle: Duration = .seconds(60), total: Duration = .seconds(270), lockWait: Duration = .seconds(15),
+            account: AccountLimits = AccountLimits()
+        ) {
+            self.idle = idle
+            self.total = total
+            self.lockWait = lockWait
+            self.account = account
+        }
     }
 
     /// A query that a transaction has read, whose results must not change.
@@ -61,7 +71,7 @@ struct LockTable {
     }
 
     /// The decision about a commit.
-    enum Verdict: Equatable {
+    package enum Verdict: Equatable {
         /// The commit may proceed. These transactions were aborted for it.
         case go(aborted: Set<TransactionID>)
         /// The commit must wait for older transactions of the same account, the first of which
@@ -239,6 +249,35 @@ struct LockTable {
         guard bytes + more <= self.limits.bytes else { throw .tooManyTransactions }
     }
 
+    /// Returns the transactions that have read what is changed.
+    private func readers(
+        of changes: [(name: DocumentName, before: Document?, after: Document?)]
+    ) -> Set<TransactionID> {
+        guard !holders.isEmpty || queries.count > 0 else { return [] }
+        var readers = Set<TransactionID>()
+        for change in changes {
+            readers.formUnion(holders[change.name] ?? [])
+            for key in queries.candidates(for: change.name, before: change.before, after: change.after) {
+                guard let id = serials[key.stream], !readers.contains(id),
+                    let plans = transactions[id]?.queries, plans.indices.contains(Int(key.target))
+                else { continue }
+                let plan = plans[Int(key.target)]
+                let isTouched = [change.before, change.after].contains { $0.map(plan.matches) ?? false }
+                if isTouched { readers.insert(id) }
+            }
+        }
+        return readers
+    }
+
+    /// Aborts the transactions that have read what another server has changed. Returns them.
+    mutating func abort(
+        changed changes: [(name: DocumentName, before: Document?, after: Document?)]
+    ) -> Set<TransactionID> {
+        let readers = readers(of: changes)
+        for id in readers { abort(id) }
+        return readers
+    }
+
     /// Decides whether a commit may change these documents now.
     ///
     /// - Parameter account: the committer's account.
@@ -246,19 +285,8 @@ struct LockTable {
         _ committer: TransactionID?, of account: String?,
         changing changes: [(name: DocumentName, before: Document?, after: Document?)], at now: Duration
     ) -> Verdict {
-        guard !holders.isEmpty || queries.count > 0 else { return .go(aborted: []) }
-        var inTheWay = Set<TransactionID>()
-        for change in changes {
-            inTheWay.formUnion(holders[change.name] ?? [])
-            for key in queries.candidates(for: change.name, before: change.before, after: change.after) {
-                guard let id = serials[key.stream], !inTheWay.contains(id),
-                    let plans = transactions[id]?.queries, plans.indices.contains(Int(key.target))
-                else { continue }
-                let plan = plans[Int(key.target)]
-                let isTouched = [change.before, change.after].contains { $0.map(plan.matches) ?? false }
-                if isTouched { inTheWay.insert(id) }
-            }
-        }
+        var inTheWay = readers(of: changes)
+        guard !inTheWay.isEmpty else { return .go(aborted: []) }
         if let committer { inTheWay.remove(committer) }
         let age = committer.flatMap { transactions[$0]?.age } ?? .max
         var until: Duration?

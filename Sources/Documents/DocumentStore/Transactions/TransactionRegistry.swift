@@ -1,5 +1,5 @@
 import Cryptography
-import DocumentModel
+package import DocumentModel
 import Synchronization
 
 /// The open transactions of a database, shared by its readers, which acquire locks, and its writer,
@@ -7,25 +7,25 @@ import Synchronization
 ///
 /// Every method first checks that the id was created here for the account that uses it, and throws
 /// `.invalidTransaction` otherwise.
-final class TransactionRegistry: Sendable {
+package final class TransactionRegistry: Sendable {
     private struct State {
         var locks: LockTable
         var lastAge: UInt64 = 0
     }
 
-    let limits: LockTable.Limits
+    package let limits: LockTable.Limits
     private let state: Mutex<State>
     private let start = ContinuousClock.now
     /// The key that authenticates ids for the lifetime of the process. Transactions live no longer.
     private let key = RandomBytes.make(32)
 
-    init(limits: LockTable.Limits) {
+    package init(limits: LockTable.Limits) {
         self.limits = limits
         state = Mutex(State(locks: LockTable(limits: limits)))
     }
 
     /// Returns the time used for transactions.
-    func now() -> Duration { ContinuousClock.now - start }
+    package func now() -> Duration { ContinuousClock.now - start }
 
     /// Returns the kind of a transaction, open or not.
     func kind(of id: TransactionID) throws(DocumentStoreError) -> TransactionID.Kind {
@@ -67,7 +67,7 @@ final class TransactionRegistry: Sendable {
     }
 
     /// Ends a transaction. Returns false if it was not open.
-    @discardableResult func end(_ id: TransactionID) -> Bool {
+    @discardableResult package func end(_ id: TransactionID) -> Bool {
         state.withLock { state in
             let wasOpen = state.locks.isOpen(id)
             state.locks.end(id)
@@ -83,14 +83,14 @@ final class TransactionRegistry: Sendable {
     }
 
     /// Ends the expired transactions, so that they use no memory.
-    func expire() {
+    package func expire() {
         let now = now()
         state.withLock { $0.locks.expire(at: now) }
     }
 
     // MARK: Use
 
-    func checkOpen(_ id: TransactionID) throws(DocumentStoreError) {
+    package func checkOpen(_ id: TransactionID) throws(DocumentStoreError) {
         let now = now()
         _ = try kind(of: id)
         try state.withLock { state throws(DocumentStoreError) in try state.locks.check(id, at: now) }
@@ -113,11 +113,18 @@ final class TransactionRegistry: Sendable {
         }
     }
 
-    func admit(
+    package func admit(
         _ committer: TransactionID?, of account: String?,
         changing changes: [(name: DocumentName, before: Document?, after: Document?)]
     ) -> LockTable.Verdict {
         let now = now()
         return state.withLock { $0.locks.admit(committer, of: account, changing: changes, at: now) }
+    }
+
+    /// Aborts the transactions that have read what another server has changed. Returns them.
+    package func abort(
+        changed changes: [(name: DocumentName, before: Document?, after: Document?)]
+    ) -> Set<TransactionID> {
+        state.withLock { $0.locks.abort(changed: changes) }
     }
 }

@@ -1,26 +1,27 @@
 import DocumentModel
 import SQLite
 
+/// A row of the index and the document that has it.
+struct IndexRow {
+    let row: [UInt8]
+    /// The number of the document; 0 if the entry is removed. Never 0 in entries passed to the body
+    /// of `IndexReader.read`.
+    let document: Int64
+}
+
 /// Reads the index: its tables, overlaid with the pending changes.
 struct IndexReader {
-    struct Entry {
-        let row: [UInt8]
-        /// The number of the document; 0 if the entry is removed. Never 0 in entries passed to the
-        /// body of `read`.
-        let document: Int64
-    }
-
     let tables: DocumentTables
 
     /// Calls `body` with each entry from `lower` up to, but not including, `upper`, until it
     /// returns false.
-    func read(lower: [UInt8], upper: [UInt8], descending: Bool, _ body: (Entry) throws -> Bool) throws {
+    func read(lower: [UInt8], upper: [UInt8], descending: Bool, _ body: (IndexRow) throws -> Bool) throws {
         var pending = PendingScan(tables.pending, lower: lower, upper: upper, descending: descending)
         try tables.index.read(lower: lower, upper: upper, descending: descending) { recent, settled in
             // The newest layer comes first.
             var heads = [pending.next(), try Self.next(recent), try Self.next(settled)]
             while true {
-                var best: Entry?
+                var best: IndexRow?
                 for case let head? in heads {
                     guard let row = best?.row else {
                         best = head
@@ -38,8 +39,8 @@ struct IndexReader {
         }
     }
 
-    private static func next(_ statement: SQLiteStatement) throws -> Entry? {
-        try statement.step() ? Entry(row: statement.bytes(0), document: statement.int64(1)) : nil
+    private static func next(_ statement: SQLiteStatement) throws -> IndexRow? {
+        try statement.step() ? IndexRow(row: statement.bytes(0), document: statement.int64(1)) : nil
     }
 
     /// Returns the approximate number of entries, capped a little above `limit`. Pending entries

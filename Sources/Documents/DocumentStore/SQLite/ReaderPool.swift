@@ -18,7 +18,7 @@ final class DocumentReader: Sendable {
     /// Runs `body` on the reader's thread with one snapshot. `visible` is the time of its newest
     /// commit.
     func read<Result: Sendable>(
-        for account: String?, _ damage: DocumentTables.Damage,
+        for account: String?, _ damage: DamageHandling,
         _ body: @escaping @Sendable (_ tables: DocumentTables, _ visible: Int64) throws -> Result
     ) async throws -> Result {
         try await thread.run { [self] in
@@ -59,7 +59,7 @@ final class DocumentReader: Sendable {
 }
 
 /// Readers that share the work. None of them ever waits for the writer.
-final class ReaderPool: Sendable {
+package final class ReaderPool: SnapshotReaders {
     private let readers: [DocumentReader]
     /// Takes short reads while all others are busy with long ones.
     private let reserve: DocumentReader
@@ -73,16 +73,11 @@ final class ReaderPool: Sendable {
 
     /// Runs `body` on one of the readers.
     ///
-    /// - Parameters:
-    ///   - isShort: whether the read takes no longer than waking a thread. It is then done on the
-    ///     caller's thread if a reader is free, and never waits for a long one. Such a read must
-    ///     not plan a query.
-    ///   - account: the account that reads, and for whose queries an index may be suggested; nil
-    ///     for the operator. See `TurnSchedule`.
-    ///   - damage: the handling of documents that cannot be read, if `isShort` is false.
-    func read<Result: Sendable>(
-        isShort: Bool = false, for account: String? = nil, damage: DocumentTables.Damage = .fails,
-        _ body: @escaping @Sendable (_ tables: DocumentTables, _ visible: Int64) throws -> Result
+    /// A short read is done on the caller's thread if a reader is free, and never waits for a long
+    /// one. The others take turns by account; see `TurnSchedule`.
+    package func read<Result: Sendable>(
+        isShort: Bool, for account: String?, damage: DamageHandling,
+        _ body: @escaping @Sendable (_ snapshot: any StoreSnapshot, _ visible: Int64) throws -> Result
     ) async throws -> Result {
         do {
             if isShort {
@@ -94,6 +89,17 @@ final class ReaderPool: Sendable {
             return try await turns.run(for: account) { reader in
                 try await readers[reader].read(for: account, damage, body)
             }
+        } catch {
+            throw DocumentStoreError(error)
+        }
+    }
+
+    /// Runs `body` with the tables themselves.
+    func readTables<Result: Sendable>(
+        _ body: @escaping @Sendable (_ tables: DocumentTables, _ visible: Int64) throws -> Result
+    ) async throws -> Result {
+        do {
+            return try await turns.run(for: nil) { reader in try await readers[reader].read(for: nil, .fails, body) }
         } catch {
             throw DocumentStoreError(error)
         }

@@ -1,10 +1,9 @@
 import DocumentModel
-import SQLite
 
 /// Finds the names below a name as of a time: collections with documents, and documents that exist
 /// only as parents of others.
 struct SubcollectionReader {
-    let tables: DocumentTables
+    let snapshot: any StoreSnapshot
     let time: Int64
 
     /// Returns the ids of the collections directly below a document (or the root, "") that contain
@@ -16,13 +15,13 @@ struct SubcollectionReader {
     /// Returns the documents of a collection that do not exist but have documents below them, in
     /// ascending order.
     func missingDocuments(in collection: String, after last: String?, limit: Int) throws -> [DocumentName] {
-        let number = try tables.collection(collection)
+        let number = try snapshot.collection(collection)
         let ids = try segments(below: KeyBytes.path(collection), after: last, limit: limit) { id in
             guard let number else { return true }
-            let name = try DocumentName(database: tables.name, path: "\(collection)/\(id)")
-            return try tables.document(name, collection: number, id: Array(id.utf8), at: time) == nil
+            let name = try DocumentName(database: snapshot.name, path: "\(collection)/\(id)")
+            return try snapshot.document(name, collection: number, id: Array(id.utf8), at: time) == nil
         }
-        return try ids.map { try DocumentName(database: tables.name, path: "\(collection)/\($0)") }
+        return try ids.map { try DocumentName(database: snapshot.name, path: "\(collection)/\($0)") }
     }
 
     /// Returns the distinct segments that follow `prefix` in the keys of collections that contain
@@ -37,7 +36,7 @@ struct SubcollectionReader {
             lower = KeyBytes.successor(ofPrefix: lower) ?? end
         }
         var found: [String] = []
-        while found.count < limit, let key = try firstCollection(from: lower, below: end) {
+        while found.count < limit, let key = try snapshot.firstCollection(from: lower, below: end) {
             guard key.count > prefix.count, let stop = key[prefix.count...].firstIndex(of: 0) else {
                 // The collection `prefix` itself, if it is one.
                 lower = key + [0]
@@ -52,35 +51,10 @@ struct SubcollectionReader {
         return found
     }
 
-    private func firstCollection(from lower: [UInt8], below upper: [UInt8]) throws -> [UInt8]? {
-        try tables.sqlite.first(
-            "SELECT path FROM collection WHERE path>=? AND path<? ORDER BY path LIMIT 1", [.blob(lower), .blob(upper)]
-        ) { $0.bytes(0) }
-    }
-
     private func holdsDocuments(from lower: [UInt8], below upper: [UInt8]) throws -> Bool {
-        var holds = false
-        try tables.sqlite.query(
-            "SELECT collection FROM collection WHERE path>=? AND path<? ORDER BY path", [.blob(lower), .blob(upper)]
-        ) { row in
-            guard !holds else { return }
-            holds = try holdsDocuments(row.int64(0))
+        for collection in try snapshot.collections(from: lower, below: upper, named: nil) {
+            if try snapshot.holdsDocuments(collection, at: time) { return true }
         }
-        return holds
-    }
-
-    private func holdsDocuments(_ collection: Int64) throws -> Bool {
-        let holdsNow = try tables.sqlite.first(
-            "SELECT 1 FROM document WHERE collection=? AND create_time<=? LIMIT 1",
-            [.integer(collection), .integer(time)]
-        ) { _ in true }
-        if holdsNow ?? false { return true }
-        let heldThen = try tables.sqlite.first(
-            """
-            SELECT 1 FROM change
-            WHERE time>?1 AND collection=?2 AND update_time IS NOT NULL AND update_time<=?1 LIMIT 1
-            """, [.integer(time), .integer(collection)]
-        ) { _ in true }
-        return heldThen ?? false
+        return false
     }
 }

@@ -1,9 +1,9 @@
 import DocumentModel
 import FirestoreProtocol
 
-/// One listen stream of the SQLite store. Performs the reads that its machine requests when its
-/// consumer pulls.
-actor SQLiteListenStream: ListenStream {
+/// One listen stream of a store. Performs the reads that its machine requests when its consumer
+/// pulls.
+actor SnapshotListenStream<Store: SnapshotStore>: ListenStream {
     /// A target whose documents are being reported.
     private struct Loading {
         enum Work {
@@ -26,41 +26,36 @@ actor SQLiteListenStream: ListenStream {
     }
 
     /// The number of documents beyond which a difference is reported as a reset.
-    private static let differenceLimit = 10_000
-    private static let catchUpChunk = 500
+    private static var differenceLimit: Int { 10_000 }
+    private static var catchUpChunk: Int { 500 }
 
     nonisolated private let stream: UInt64
     nonisolated private let mailbox: ListenMailbox
-    nonisolated private let hub: ListenHub
-    nonisolated private let readers: ReaderPool
+    nonisolated private let store: Store
     nonisolated private let account: String?
-    nonisolated private let epoch: [UInt8]
-    nonisolated private let database: DatabaseName
     private var machine: ListenMachine
     private var loads: [Loading] = []
     /// Requests of the client that arrived before commits that must be reported first.
     private var postponed: [ListenMailbox.Item] = []
     private var catchUp: (after: Int64, through: Int64)?
 
-    init(
-        hub: ListenHub, readers: ReaderPool, account: String?, epoch: [UInt8], database: DatabaseName, mailboxLimit: Int
-    ) {
-        (stream, mailbox) = hub.open(mailboxLimit: mailboxLimit)
-        self.hub = hub
-        self.readers = readers
+    private var hub: ListenHub { store.hub }
+    private var readers: Store.Readers { store.readers }
+
+    init(store: Store, account: String?) {
+        (stream, mailbox) = store.hub.open(mailboxLimit: store.listenerBacklog)
+        self.store = store
         self.account = account
-        self.epoch = epoch
-        self.database = database
-        machine = ListenMachine(epoch: epoch, start: Timestamp(microseconds: hub.separatingTime()))
+        machine = ListenMachine(epoch: store.epoch, start: Timestamp(microseconds: store.hub.separatingTime()))
     }
 
-    deinit { hub.close(stream) }
+    deinit { store.hub.close(stream) }
 
     nonisolated func add(_ target: ListenTarget) async { await mailbox.post(.add(target)) }
 
     nonisolated func remove(_ targetID: Int32) async { await mailbox.post(.remove(targetID)) }
 
-    nonisolated func cancel() { hub.close(stream) }
+    nonisolated func cancel() { store.hub.close(stream) }
 
     func next() async throws -> [ListenEvent]? {
         while true {
@@ -114,11 +109,12 @@ actor SQLiteListenStream: ListenStream {
         let resumeTime: Resumption
         do {
             try ListenMachine.checkAdding(target, to: machine.targetIDs)
-            selection = try ListenMachine.Selection(checking: target.selection, in: database)
+            selection = try ListenMachine.Selection(checking: target.selection, in: store.database)
             resumeTime = try resumption(target.resumption)
         } catch {
             return [.removed(targetID: target.id, cause: DocumentStoreError(error))]
         }
+        try await store.catchUp()
         var time = hub.register(target.id, of: stream, selection)
         var events: [ListenEvent] = []
         while let item = mailbox.take(if: { Self.isDue($0, before: time) }) {
@@ -158,7 +154,7 @@ actor SQLiteListenStream: ListenStream {
         case .readTime(let time): return .after(time)
         case .token(let token):
             guard !token.isEmpty else { return .none }
-            switch ListenMachine.parse(token: token, epoch: epoch) {
+            switch ListenMachine.parse(token: token, epoch: store.epoch) {
             case .malformed: throw DocumentStoreError(.invalidArgument, "bad resume token")
             case .foreign: return .impossible
             case .time(let time): return .after(time)
@@ -182,8 +178,11 @@ actor SQLiteListenStream: ListenStream {
     }
 
     private func load(_ names: [DocumentName], into id: Int32, at time: Timestamp) async throws -> [ListenEvent] {
-        let documents = try await readers.read(for: account, damage: .isSkipped) { tables, _ in
-            try names.map { name in try tables.unlessDamaged { try tables.document(name, at: time.microseconds) } }
+        let documents = try await readers.read(for: account, damage: .isSkipped) { snapshot, _ in
+            snapshot.prefetch(names[...])
+            return try names.map { name in
+                try snapshot.unlessDamaged { try snapshot.document(name, at: time.microseconds) }
+            }
         }
         var events: [ListenEvent] = []
         for (name, document) in zip(names, documents) {
@@ -203,10 +202,10 @@ actor SQLiteListenStream: ListenStream {
         case .documents(let names):
             events = try await load(names, into: loading.id, at: loading.time)
         case .query(let execution):
-            let (next, page) = try await readers.read(for: account, damage: .isSkipped) { tables, visible in
-                try tables.checkHorizon(execution.readTime)
+            let (next, page) = try await readers.read(for: account, damage: .isSkipped) { snapshot, visible in
+                try snapshot.checkHorizon(execution.readTime)
                 var execution = execution
-                let page = try execution.nextPage(in: tables, visible: visible)
+                let page = try execution.nextPage(in: snapshot, visible: visible)
                 return (execution, page)
             }
             events = machine.load(loading.id, page.documents)
@@ -242,11 +241,11 @@ actor SQLiteListenStream: ListenStream {
         var growth = 0
         if case .query(let plan) = selection, selection.isWindow {
             let windows = try await readers.read(for: account, damage: .isSkipped) {
-                tables, visible -> (old: [EncodedDocument], new: [EncodedDocument])? in
-                guard try tables.setting("horizon") <= start.microseconds else { return nil }
+                snapshot, visible -> (old: [EncodedDocument], new: [EncodedDocument])? in
+                guard try snapshot.horizon() <= start.microseconds else { return nil }
                 return (
-                    try QueryExecution.all(plan, at: start.microseconds, in: tables, visible: visible),
-                    try QueryExecution.all(plan, at: time.microseconds, in: tables, visible: visible)
+                    try QueryExecution.all(plan, at: start.microseconds, in: snapshot, visible: visible),
+                    try QueryExecution.all(plan, at: time.microseconds, in: snapshot, visible: visible)
                 )
             }
             guard let windows else { return nil }
@@ -255,9 +254,9 @@ actor SQLiteListenStream: ListenStream {
             let gone = try await missing(windows.old.map(\.name), at: time)
             events += machine.updateWindow(id, windows.new, deleted: gone, at: time)
         } else {
-            let difference = try await readers.read(for: account, damage: .isSkipped) { tables, _ -> CommitRecord? in
-                guard try tables.setting("horizon") <= start.microseconds else { return nil }
-                return try ChangeLog(tables: tables).difference(
+            let difference = try await readers.read(for: account, damage: .isSkipped) { snapshot, _ -> CommitRecord? in
+                guard try snapshot.horizon() <= start.microseconds else { return nil }
+                return try ChangeLog(snapshot: snapshot).difference(
                     from: start.microseconds, to: time.microseconds, limit: Self.differenceLimit,
                     isWanted: selection.isInScope)
             }
@@ -277,10 +276,10 @@ actor SQLiteListenStream: ListenStream {
     }
 
     private func missing(_ names: [DocumentName], at time: Timestamp) async throws -> Set<DocumentName> {
-        try await readers.read(for: account, damage: .isSkipped) { tables, _ in
+        try await readers.read(for: account, damage: .isSkipped) { snapshot, _ in
             Set(
                 try names.filter { name in
-                    let found = try tables.unlessDamaged { try tables.document(name, at: time.microseconds) }
+                    let found = try snapshot.unlessDamaged { try snapshot.document(name, at: time.microseconds) }
                     return if case .known(nil) = found { true } else { false }
                 })
         }
@@ -290,14 +289,14 @@ actor SQLiteListenStream: ListenStream {
     private func documents(
         of selection: ListenMachine.Selection, at time: Timestamp
     ) async throws -> [(name: DocumentName, updateTime: Timestamp)] {
-        try await readers.read(for: account, damage: .isSkipped) { tables, visible in
+        try await readers.read(for: account, damage: .isSkipped) { snapshot, visible in
             switch selection {
             case .query(let plan):
-                try QueryExecution.all(plan, at: time.microseconds, in: tables, visible: visible)
+                try QueryExecution.all(plan, at: time.microseconds, in: snapshot, visible: visible)
                     .map { ($0.name, $0.updateTime) }
             case .documents(let names):
                 try Set(names).compactMap { name in
-                    try tables.document(name, at: time.microseconds).map { (name, $0.updateTime) }
+                    try snapshot.document(name, at: time.microseconds).map { (name, $0.updateTime) }
                 }
             }
         }
@@ -309,8 +308,8 @@ actor SQLiteListenStream: ListenStream {
         var (events, windows) = machine.commit(record, candidates: candidates)
         for id in windows {
             guard case .query(let plan)? = machine.selection(of: id) else { continue }
-            let documents = try await readers.read(for: account, damage: .isSkipped) { tables, visible in
-                try QueryExecution.all(plan, at: record.time.microseconds, in: tables, visible: visible)
+            let documents = try await readers.read(for: account, damage: .isSkipped) { snapshot, visible in
+                try QueryExecution.all(plan, at: record.time.microseconds, in: snapshot, visible: visible)
             }
             let deleted = Set(record.changes.filter { $0.after == nil }.map(\.name))
             events += machine.updateWindow(id, documents, deleted: deleted, at: record.time)
@@ -328,9 +327,9 @@ actor SQLiteListenStream: ListenStream {
         let ids = machine.targetIDs
         let selections = ids.compactMap { machine.selection(of: $0) }
         let part = try await readers.read(for: account, damage: .isSkipped) {
-            tables, _ -> (records: [CommitRecord], through: Int64)? in
-            guard try tables.setting("horizon") <= range.after else { return nil }
-            return try ChangeLog(tables: tables).commits(
+            snapshot, _ -> (records: [CommitRecord], through: Int64)? in
+            guard try snapshot.horizon() <= range.after else { return nil }
+            return try ChangeLog(snapshot: snapshot).commits(
                 after: range.after, through: range.through, limit: Self.catchUpChunk
             ) { name in selections.contains { $0.isInScope(name) } }
         }

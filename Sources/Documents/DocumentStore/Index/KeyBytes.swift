@@ -7,8 +7,8 @@ import DocumentModel
 /// key of a parent is a prefix of the keys below it. A numeric id `__id<n>__`, which only cursors
 /// contain, is 0x00, then the big-endian number with its sign bit inverted, then 0x00, and so
 /// precedes every other id.
-enum KeyBytes {
-    static func path(_ path: String) -> [UInt8] {
+package enum KeyBytes {
+    package static func path(_ path: String) -> [UInt8] {
         var key: [UInt8] = []
         key.reserveCapacity(path.utf8.count + 1)
         for byte in path.utf8 {
@@ -70,7 +70,7 @@ enum KeyBytes {
     }
 
     /// Decodes a key that `path` returned; nil for other bytes.
-    static func decodePath(_ key: UnsafeRawBufferPointer) -> String? {
+    package static func decodePath(_ key: UnsafeRawBufferPointer) -> String? {
         var text: [UInt8] = []
         text.reserveCapacity(key.count)
         var index = 0
@@ -92,7 +92,7 @@ enum KeyBytes {
     }
 
     /// Returns the smallest key after all keys that begin with `prefix`; nil if there is none.
-    static func successor(ofPrefix prefix: [UInt8]) -> [UInt8]? {
+    package static func successor(ofPrefix prefix: [UInt8]) -> [UInt8]? {
         var key = prefix
         while let last = key.last {
             if last < 0xFF {

@@ -1,13 +1,13 @@
 package import DocumentModel
 import FirestoreProtocol
 
-extension SQLiteDocumentStore {
-    private static let defaultPageSize = 300
-    private static let maximumPageSize = 1000
+extension SnapshotStore {
+    private static var defaultPageSize: Int { 300 }
+    private static var maximumPageSize: Int { 1000 }
 
     /// The size of documents in bytes at which a page ends, so that clients with a message limit
     /// can receive it.
-    private static let pageBytes = 4 << 20
+    private static var pageBytes: Int { 4 << 20 }
 
     package func list(
         _ listing: DocumentListing, at moment: ReadMoment, for account: String?
@@ -19,15 +19,15 @@ extension SQLiteDocumentStore {
         // A later page has the read time of the first, unless the caller requests another.
         let actual: ReadMoment = if case .strong = moment, let time = token?.time { .at(time) } else { moment }
         return try await read(at: actual, locking: ([], [predicate]), for: account) {
-            [database] tables, visible, time in
+            [database] snapshot, visible, time in
             let last = try token.map { try listing.name(of: $0, in: database) }
             var page = (entries: [DocumentPage.Entry](), isCut: false)
-            for collectionID in try Self.collectionIDs(of: listing, from: last, in: tables, at: time) {
+            for collectionID in try Self.collectionIDs(of: listing, from: last, in: snapshot, at: time) {
                 var part = listing
                 part.collectionID = collectionID
                 let found = try Self.entries(
                     of: part, after: last?.collectionID == collectionID ? last : nil, limit: size - page.entries.count,
-                    in: tables, visible: visible, at: time)
+                    in: snapshot, visible: visible, at: time)
                 page.entries += found.entries
                 page.isCut = found.isCut
                 if found.isCut { break }
@@ -48,28 +48,31 @@ extension SQLiteDocumentStore {
     /// Returns the collections to list, in ascending order, starting with that of the last
     /// document.
     private static func collectionIDs(
-        of listing: DocumentListing, from last: DocumentName?, in tables: DocumentTables, at time: Int64
+        of listing: DocumentListing, from last: DocumentName?, in snapshot: any StoreSnapshot, at time: Int64
     ) throws -> [String] {
         guard listing.collectionID.isEmpty else { return [listing.collectionID] }
-        let later = try SubcollectionReader(tables: tables, time: time)
+        let later = try SubcollectionReader(snapshot: snapshot, time: time)
             .collectionIDs(below: listing.parent.path, after: last?.collectionID, limit: .max)
         return [last?.collectionID].compactMap(\.self) + later
     }
 
     /// Returns the entries of one collection after `last`; `isCut` if there are more.
     private static func entries(
-        of listing: DocumentListing, after last: DocumentName?, limit: Int, in tables: DocumentTables, visible: Int64,
+        of listing: DocumentListing, after last: DocumentName?, limit: Int, in snapshot: any StoreSnapshot,
+        visible: Int64,
         at time: Int64
     ) throws -> (entries: [DocumentPage.Entry], isCut: Bool) {
         var query = listing.query
         query.limit = Int32(clamping: limit + 1)
-        if let last { query.start = try cursor(after: last, orders: try QueryPlan(query).orders, in: tables, at: time) }
+        if let last {
+            query.start = try cursor(after: last, orders: try QueryPlan(query).orders, in: snapshot, at: time)
+        }
         var execution = QueryExecution(plan: try QueryPlan(query), readTime: time)
         var documents: [EncodedDocument] = []
         var bytes = 0
         var isCut = false
         while !isCut {
-            let page = try execution.nextPage(in: tables, visible: visible)
+            let page = try execution.nextPage(in: snapshot, visible: visible)
             for document in page.documents where !isCut {
                 isCut = documents.count == limit || bytes >= pageBytes
                 if !isCut {
@@ -82,7 +85,7 @@ extension SQLiteDocumentStore {
         var entries = documents.map(DocumentPage.Entry.document)
         if listing.showMissing {
             let collection = listing.parent.collectionPath(listing.collectionID)
-            var missing = try SubcollectionReader(tables: tables, time: time)
+            var missing = try SubcollectionReader(snapshot: snapshot, time: time)
                 .missingDocuments(in: collection, after: last?.id, limit: limit + 1)
             // Missing documents after the last document of a page that was cut belong to later
             // pages.
@@ -98,10 +101,10 @@ extension SQLiteDocumentStore {
 
     /// Returns the position after a document in a listing's order, for the next page.
     private static func cursor(
-        after name: DocumentName, orders: [Query.Order], in tables: DocumentTables, at time: Int64
+        after name: DocumentName, orders: [Query.Order], in snapshot: any StoreSnapshot, at time: Int64
     ) throws -> Query.Cursor {
         guard orders.count > 1 else { return Query.Cursor([.reference(name.description)], before: false) }
-        guard let encoded = try tables.document(name, at: time) else { throw PageToken.invalid }
+        guard let encoded = try snapshot.document(name, at: time) else { throw PageToken.invalid }
         let document = try Document(encoded)
         return Query.Cursor(orders.map { document.queryValue(at: $0.path) ?? .null }, before: false)
     }
@@ -113,8 +116,8 @@ extension SQLiteDocumentStore {
         let size = try Self.checkedPageSize(pageSize)
         let token = try PageToken(parsing: pageToken)
         let actual: ReadMoment = if case .strong = moment, let time = token?.time { .at(time) } else { moment }
-        return try await read(at: actual) { tables, _, time in
-            var ids = try SubcollectionReader(tables: tables, time: time)
+        return try await read(at: actual) { snapshot, _, time in
+            var ids = try SubcollectionReader(snapshot: snapshot, time: time)
                 .collectionIDs(below: parent.path, after: token?.text, limit: size + 1)
             var next = ""
             if ids.count > size {
@@ -134,11 +137,11 @@ extension SQLiteDocumentStore {
         let plan = try checked(query)
         let token = try PageToken(parsing: pageToken)
         let actual: ReadMoment = if case .strong = moment, let time = token?.time { .at(time) } else { moment }
-        return try await read(at: actual) { tables, visible, time in
+        return try await read(at: actual) { snapshot, visible, time in
             var execution = QueryExecution(plan: plan, readTime: time)
             var names: [DocumentName] = []
             while true {
-                let page = try execution.nextPage(in: tables, visible: visible)
+                let page = try execution.nextPage(in: snapshot, visible: visible)
                 names += page.documents.map(\.name)
                 if page.isLast { break }
             }

@@ -2,18 +2,18 @@ package import DocumentModel
 import FirestoreProtocol
 import Synchronization
 
-extension SQLiteDocumentStore {
+extension SnapshotStore {
     /// Runs `body` with a snapshot for the given moment. `visible` is the snapshot's newest commit,
     /// `time` the read time. If they differ, newer versions must be ignored, also because they may
     /// not be on disk yet.
     ///
     /// - Parameters:
     ///   - locking: the documents and queries that a read-write transaction is about to read.
-    ///   - isShort: see `ReaderPool.read`.
+    ///   - isShort: see `SnapshotReaders.read`.
     func read<Result: Sendable>(
         at moment: ReadMoment, locking: (documents: [DocumentName], queries: [LockTable.LockedQuery]) = ([], []),
         isShort: Bool = false, for account: String? = nil,
-        _ body: @escaping @Sendable (_ tables: DocumentTables, _ visible: Int64, _ time: Int64) throws -> Result
+        _ body: @escaping @Sendable (_ snapshot: any StoreSnapshot, _ visible: Int64, _ time: Int64) throws -> Result
     ) async throws -> Result {
         switch moment {
         case .strong:
@@ -26,9 +26,7 @@ extension SQLiteDocumentStore {
             case .readOnly: return try await read(at: try transactions.readTime(id), isShort, account, body)
             case .readWrite:
                 try transactions.lock(id, documents: locking.documents, queries: locking.queries)
-                // A commit in flight may have been admitted before the lock was acquired; the read
-                // must include it.
-                if clock.lastAssigned > clock.published { try await writer.barrier() }
+                try await awaitAdmittedCommits()
                 return try await readNow(isShort, account, body)
             }
         }
@@ -36,40 +34,20 @@ extension SQLiteDocumentStore {
 
     private func readNow<Result: Sendable>(
         _ isShort: Bool, _ account: String?,
-        _ body: @escaping @Sendable (_ tables: DocumentTables, _ visible: Int64, _ time: Int64) throws -> Result
+        _ body: @escaping @Sendable (_ snapshot: any StoreSnapshot, _ visible: Int64, _ time: Int64) throws -> Result
     ) async throws -> Result {
-        let (clock, writer) = (clock, writer)
-        return try await readers.read(isShort: isShort, for: account) { tables, visible in
-            let (time, wantsLease) = clock.readTime(visible: visible)
-            if wantsLease { writer.requestLease() }
-            return try body(tables, visible, time)
+        try await readers.read(isShort: isShort, for: account, damage: .fails) { snapshot, visible in
+            try body(snapshot, visible, readTime(visible: visible))
         }
     }
 
     private func read<Result: Sendable>(
         at time: Int64, _ isShort: Bool, _ account: String?,
-        _ body: @escaping @Sendable (_ tables: DocumentTables, _ visible: Int64, _ time: Int64) throws -> Result
+        _ body: @escaping @Sendable (_ snapshot: any StoreSnapshot, _ visible: Int64, _ time: Int64) throws -> Result
     ) async throws -> Result {
-        try await readers.read(isShort: isShort, for: account) { tables, visible in
-            try tables.checkHorizon(time)
-            return try body(tables, visible, time)
-        }
-    }
-
-    /// Ensures that no commit after this call gets a time up to `time`, and that all commits up to
-    /// it are visible.
-    private func prepareReading(at time: Int64) async throws {
-        guard time <= max(clock.wallTime, clock.lastIssued) else {
-            throw DocumentStoreError(.invalidArgument, "The requested 'read_time' cannot be in the future.")
-        }
-        while true {
-            switch clock.reserve(time) {
-            case .reserved: return
-            case .needsLease:
-                try await writer.renewLease(through: time)
-                try await writer.barrier()
-            case .needsBarrier: try await writer.barrier()
-            }
+        try await readers.read(isShort: isShort, for: account, damage: .fails) { snapshot, visible in
+            try snapshot.checkHorizon(time)
+            return try body(snapshot, visible, time)
         }
     }
 
@@ -77,14 +55,15 @@ extension SQLiteDocumentStore {
 
     /// The number of documents up to which a get completes faster than another thread could start
     /// it.
-    private static let shortGet = 16
+    private static var shortGet: Int { 16 }
 
     package func get(_ names: [DocumentName], at moment: ReadMoment, byteLimit: Int) async throws -> GetResult {
         for name in names { try DocumentStoreError.checkDatabase(name.database, is: database) }
         return try await read(at: moment, locking: (names, []), isShort: names.count <= Self.shortGet) {
-            tables, visible, time in
+            snapshot, visible, time in
+            snapshot.prefetch(names[...])
             let documents = try names.documents(within: byteLimit) { name in
-                visible <= time ? try tables.document(name) : try tables.document(name, at: time)
+                visible <= time ? try snapshot.document(name) : try snapshot.document(name, at: time)
             }
             return GetResult(documents: documents, readTime: Timestamp(microseconds: time))
         }
@@ -98,10 +77,10 @@ extension SQLiteDocumentStore {
         let plan = try checked(query)
         let locking = [LockTable.LockedQuery(plan)]
         let (start, first, page) = try await read(at: moment, locking: ([], locking), for: account) {
-            tables, visible, time in
+            snapshot, visible, time in
             let start = QueryExecution(plan: plan, readTime: time)
             var execution = start
-            let page = try execution.nextPage(in: tables, visible: visible)
+            let page = try execution.nextPage(in: snapshot, visible: visible)
             return (start, execution, page)
         }
         let readers = readers
@@ -118,10 +97,10 @@ extension SQLiteDocumentStore {
                     }
                 }
                 let current = execution
-                let (next, page) = try await readers.read(for: account) { tables, visible in
-                    try tables.checkHorizon(current.readTime)
+                let (next, page) = try await readers.read(for: account) { snapshot, visible in
+                    try snapshot.checkHorizon(current.readTime)
                     var next = current
-                    let page = try next.nextPage(in: tables, visible: visible)
+                    let page = try next.nextPage(in: snapshot, visible: visible)
                     return (next, page)
                 }
                 execution = next
@@ -135,8 +114,8 @@ extension SQLiteDocumentStore {
 
     package func plan(_ query: Query, for account: String?) async throws -> [IndexUse] {
         let plan = try checked(query)
-        return try await readers.read(for: account) { tables, _ in
-            try QueryPlanner(plan: plan, tables: tables).accessPath().indexes(for: query)
+        return try await readers.read(for: account) { snapshot, _ in
+            try QueryPlanner(plan: plan, snapshot: snapshot).accessPath().indexes(for: query)
         }
     }
 
@@ -147,12 +126,12 @@ extension SQLiteDocumentStore {
         do { empty = try Aggregator(aggregations, of: query) } catch { throw DocumentStoreError(error) }
         let plan = try checked(empty.query)
         let locking = [LockTable.LockedQuery(plan)]
-        return try await read(at: moment, locking: ([], locking), for: account) { tables, visible, time in
+        return try await read(at: moment, locking: ([], locking), for: account) { snapshot, visible, time in
             var aggregator = empty
             var execution = QueryExecution(plan: plan, readTime: time)
             var statistics = QueryStatistics()
             while !aggregator.isComplete {
-                let page = try execution.nextPage(in: tables, visible: visible)
+                let page = try execution.nextPage(in: snapshot, visible: visible)
                 statistics += page.statistics
                 if aggregator.countsOnly {
                     aggregator.add(count: Int64(page.documents.count))
