@@ -53,6 +53,8 @@ let package = Package(
         cLibrary("CNGHTTP2"), cLibrary("CMicroHTTPD"), cLibrary("COpenSSL"), cLibrary("CYAML"),
         cLibrary("CExpat"), cLibrary("CPCRE2"), cLibrary("CSystemd"), cLibrary("CLinux"), cLibrary("CGear"),
         cLibrary("CMultiBufferHash"),
+        cLibrary("CExpat"), cLibrary("CPCRE2"), cLibrary("CPQ"),
+        cLibrary("CSystemd"), cLibrary("CLinux"), cLibrary("CGear"),
 
         // System
         target("JSON", in: "System"),
@@ -60,6 +62,7 @@ let package = Package(
         target("SystemIO", in: "System", uses: ["CLinux", "CivilTime"]),
         target("SystemService", in: "System", uses: ["CSystemd", "CivilTime", "SystemIO"]),
         target("SQLite", in: "System", uses: ["CSQLite", "SystemIO"]),
+        target("PostgreSQL", in: "System", uses: ["CPQ"]),
         target("YAML", in: "System", uses: ["CYAML"]),
         target("XML", in: "System", uses: ["CExpat"]),
         target("Ustar", in: "System"),
@@ -194,6 +197,7 @@ let package = Package(
             path: "Tests/Benchmark/ferry-bench", swiftSettings: settings),
         testKit("SystemTestKit", uses: ["SystemIO"]),
         testKit("DocumentStoreTestKit", uses: ["DocumentModel", "DocumentStore", "FirestoreProtocol"]),
+        testKit("PostgresTestKit", uses: ["PostgreSQL"]),
         testKit("ObjectStoreTestKit", uses: ["ObjectStorage"]),
         testKit("ReconciliationTestKit", uses: ["DocumentModel", "Merge", "Reconciliation", "TaskModel"]),
         .executableTarget(
@@ -225,6 +229,7 @@ let package = Package(
         tests("Merge", uses: ["DocumentModel"]),
         tests(
             "DocumentStore", uses: ["DocumentModel", "DocumentStoreTestKit", "FirestoreProtocol", "SQLite", "SystemIO"]),
+        tests("PostgreSQL", uses: ["PostgresTestKit"]),
         tests("DocumentClient", uses: ["DocumentModel", "DocumentStore", "Merge", "SQLite"]),
         tests(
             "ObjectStorage",

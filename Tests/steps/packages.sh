@@ -3,9 +3,9 @@
 source "$(dirname "$0")/common.sh"
 
 # Clients of Google's and MinIO's, whose own tests are run, with their compiler; other S3 clients; shells whose
-# completion is tested; a proxy; a FUSE mount; what makes Debian packages.
+# completion is tested; a proxy; PostgreSQL, of which the tests start servers of their own; a FUSE mount; what makes Debian packages.
 tools=(python3-venv openssl vim-tiny zsh fish tmux rclone s3cmd iproute2 nginx-light bindfs golang-google-cloud-dev
-    golang-github-minio-minio-go-v7-dev golang-go debhelper dpkg-dev fakeroot lintian patchelf caddy)
+    golang-github-minio-minio-go-v7-dev golang-go postgresql debhelper dpkg-dev fakeroot lintian patchelf caddy)
 mapfile -t libraries < <(grep -v '^#' Sources/C/packages.txt)
 
 missing=() sudo=()
@@ -15,6 +15,9 @@ done
 install_missing() {
     ((${#missing[@]})) || return 0
     ((EUID == 0)) || sudo=(sudo)
+    # Debian would otherwise create a cluster and start it.
+    "${sudo[@]}" mkdir -p /etc/postgresql-common &&
+        echo 'create_main_cluster = false' | "${sudo[@]}" tee -a /etc/postgresql-common/createcluster.conf >/dev/null
     local options=(-qq -o DPkg::Lock::Timeout=300)
     "${sudo[@]}" apt-get "${options[@]}" update &&
         "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get "${options[@]}" -o Dpkg::Use-Pty=0 install -y \
