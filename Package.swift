@@ -103,6 +103,12 @@ let package = Package(
                 "JSON", "SystemIO",
             ]),
 
+        target(
+            "PostgresStore", in: "Documents",
+            uses: [
+                "Cryptography", "DocumentModel", "DocumentStore", "FirestoreProtocol", "PostgreSQL", "SystemIO",
+            ]),
+
         // Objects
         target(
             "ObjectStorage", in: "Objects",
@@ -230,6 +236,12 @@ let package = Package(
         tests(
             "DocumentStore", uses: ["DocumentModel", "DocumentStoreTestKit", "FirestoreProtocol", "SQLite", "SystemIO"]),
         tests("PostgreSQL", uses: ["PostgresTestKit"]),
+        tests(
+            "PostgresStore",
+            uses: [
+                "DocumentModel", "DocumentStore", "DocumentStoreTestKit", "FirestoreProtocol", "PostgreSQL",
+                "PostgresTestKit",
+            ]),
         tests("DocumentClient", uses: ["DocumentModel", "DocumentStore", "Merge", "SQLite"]),
         tests(
             "ObjectStorage",
