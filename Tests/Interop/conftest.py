@@ -1,6 +1,7 @@
 """Fixtures for Google's and Amazon's own clients against `ferry-server`.
 
 `emulator` is a server as FIRESTORE_EMULATOR_HOST requires it, `server` one as users run it. Both live as long as the tests.
+With FERRY_TEST_DATABASE=postgresql their documents are in PostgreSQL.
 """
 import contextlib
 import json
@@ -18,14 +19,21 @@ from botocore.config import Config
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "EndToEnd"))
 from harness import BIN, PASSWORD, Server  # noqa: E402
+from postgres import Postgres  # noqa: E402
 
 
 def started(*options):
     with tempfile.TemporaryDirectory(prefix="ferry-") as directory:
+        database = None
+        if os.environ.get("FERRY_TEST_DATABASE") == "postgresql":
+            database = Postgres(Path(directory) / "postgres").start()
+            options = ("--database", database.url, *options)
         server = Server(Path(directory), *options)
         server.start()
         yield server
         server.stop()
+        if database:
+            database.stop()
 
 
 @pytest.fixture(scope="session")

@@ -44,6 +44,13 @@ struct ConfigurationReader {
             "objects-grace", value: "DAYS",
             summary: "days for which unused data of attachments is kept (default 30; 2 to 3650)"),
         Option(
+            "database", value: "URL",
+            summary: "PostgreSQL for documents, in place of the data directory: postgres://USER@HOST,HOST2/NAME"),
+        Option(
+            "database-password", value: "FILE",
+            summary: "file with the password for it (default: systemd's credential database-password)",
+            completion: .files),
+        Option(
             "rules", value: "FILE",
             summary: "security rules for documents, in place of the built-in ones; SIGHUP reads them again",
             completion: .files),
@@ -138,6 +145,7 @@ struct ConfigurationReader {
         }
         configuration.quota = try quota()
         configuration.rules = try value("rules")
+        configuration.database = try database()
         for address in [configuration.documents, configuration.http] where configuration.isEmulator {
             guard address.isLoopback else {
                 throw invalid(
@@ -262,6 +270,27 @@ struct ConfigurationReader {
             throw invalid("objects", "takes the URL of a bucket, without keys, such as https://s3.example.org/tasks")
         }
         return bucket
+    }
+
+    private func database() throws -> DocumentDatabaseServer? {
+        let password = try value("database-password")
+        guard let url = try value("database") else {
+            if password != nil { throw invalid("database-password", "needs database beside it") }
+            return nil
+        }
+        do {
+            return try DocumentDatabaseServer(
+                url: url, passwordFile: password, credentialsDirectory: ProcessEnvironment["CREDENTIALS_DIRECTORY"])
+        } catch {
+            switch error {
+            case .url: throw invalid("database", "takes a URL like postgres://ferry@db1.example.org,db2/ferry")
+            case .passwordInURL:
+                throw invalid(
+                    "database",
+                    "must not contain the password, which other users could see. Put it into a file, and name that with "
+                        + "database-password")
+            }
+        }
     }
 
     private func webAddress(_ name: String) throws -> WebAddress? {

@@ -41,6 +41,8 @@ struct ServerConfiguration: Sendable, Hashable {
     var signUpSetting: SignUpPolicy?
     /// The quota of accounts, unless `ferry-server user quota` sets another.
     var quota = AccountQuota()
+    /// The PostgreSQL server that holds the documents; nil if they are in the data directory.
+    var database: DocumentDatabaseServer?
     /// A file of security rules for documents; nil for the built-in rules.
     var rules: String?
     /// Whether the server starts although the system's clock is more than a year after the newest commit.
@@ -61,6 +63,7 @@ struct ServerConfiguration: Sendable, Hashable {
             ("trusted-proxy", trustedProxies == other.trustedProxies), ("emulator", isEmulator == other.isEmulator),
             ("insecure", allowsPlaintext == other.allowsPlaintext), ("project", project == other.project),
             ("objects, objects-region", objects == other.objects), ("objects-keys", objectsKeys == other.objectsKeys),
+            ("database, database-password", database == other.database),
             ("objects-grace", objectsGraceDays == other.objectsGraceDays), ("sign-up", signUp == other.signUp),
             ("quota-objects, quota-documents or quota-requests", quota == other.quota),
             ("log-level", logLevel == other.logLevel),

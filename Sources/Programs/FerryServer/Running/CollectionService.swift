@@ -27,6 +27,11 @@ struct CollectionService: Service {
     /// server has its keys.
     init(_ configuration: ServerConfiguration, logger: Logger) throws {
         let layout = DataLayout(path: configuration.data)
+        // What is needed is read from the documents in the data directory.
+        guard configuration.database == nil else {
+            self.init([], logger: logger)
+            return
+        }
         var collections: [Collection] = []
         collections.append {
             try await Self.offload { isCancelled in

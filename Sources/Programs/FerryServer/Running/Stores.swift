@@ -4,6 +4,7 @@ import DocumentStore
 import FirestoreServer
 import IdentityProtocol
 import ObjectStorage
+import PostgresStore
 import ServerData
 import SystemIO
 import SystemService
@@ -13,31 +14,20 @@ struct Stores: Sendable {
     let catalog: DatabaseCatalog
     let buckets: DirectoryBucketStore
 
-    /// The fields of tasks that are indexed, and those that documents below them inherit.
-    private static var mainConfiguration: SQLiteDocumentStore.Configuration {
-        var configuration = SQLiteDocumentStore.Configuration()
-        // Texts that are not searched for as a whole, and maps whose keys are ids. An attachment
-        // alone would take about twelve index entries.
-        configuration.indexExemptions = Set(
-            ["notes", "layout", "attachments", "origins", "signatures"].map {
-                IndexExemption(collectionID: "tasks", field: $0)
-            })
-        // The history below a task belongs to the task's list, by which collection groups are
-        // queried.
-        configuration.inheritedFields = ["listId"]
-        return configuration
-    }
+    /// Texts that are not searched for as a whole, and maps whose keys are ids. An attachment alone
+    /// would take about twelve index entries.
+    private static let indexExemptions = Set(
+        ["notes", "layout", "attachments", "origins", "signatures"].map {
+            IndexExemption(collectionID: "tasks", field: $0)
+        })
+    /// The history below a task belongs to the task's list, by which collection groups are queried.
+    private static let inheritedFields: Set<String> = ["listId"]
 
     /// Opens both, and creates the users' bucket if it is absent.
     init(
         _ directory: DataDirectory, _ configuration: ServerConfiguration, _ logger: Logger
     ) async throws {
-        catalog = try await DatabaseCatalog(
-            directory: directory.documents, main: DatabaseName(project: configuration.project),
-            opensOthers: configuration.isEmulator, mainConfiguration: Self.mainConfiguration,
-            acceptsClock: configuration.acceptsClock,
-            onDamage: FaultLog(logger, "a document is damaged, and listeners are not notified of it").note,
-            onClockNews: { $0.log(to: logger) })
+        catalog = try await Self.catalog(directory, configuration, logger)
         if let lead = try await catalog.leadOfCommits() {
             logger.warning(
                 """
@@ -53,6 +43,37 @@ struct Stores: Sendable {
             await catalog.close()
             throw error
         }
+    }
+
+    private static func catalog(
+        _ directory: DataDirectory, _ configuration: ServerConfiguration, _ logger: Logger
+    ) async throws -> DatabaseCatalog {
+        let main = DatabaseName(project: configuration.project)
+        let onDamage = FaultLog(logger, "a document is damaged, and listeners are not notified of it").note
+        if let server = configuration.database {
+            let connection = try server.connection()
+            // Commands that read the data directory, such as the collection of unused objects, would
+            // take old documents there for the present ones.
+            guard !FileSystem.exists("\(directory.path)/\(DataLayout.documents)") else {
+                throw ServerError(
+                    .configuration,
+                    "\(directory.path) has documents of its own. Use another data directory with database, or leave that out."
+                )
+            }
+            try FileSystem.makeDirectories(directory.documents, mode: 0o700)
+            return try await DatabaseCatalog(main: main, opensOthers: configuration.isEmulator) { name in
+                var store = PostgresDocumentStore.Configuration()
+                if name == main { (store.indexExemptions, store.inheritedFields) = (indexExemptions, inheritedFields) }
+                store.onDamage = onDamage
+                return try await PostgresDocumentStore(name, connection, configuration: store)
+            }
+        }
+        var store = SQLiteDocumentStore.Configuration()
+        (store.indexExemptions, store.inheritedFields) = (indexExemptions, inheritedFields)
+        return try await DatabaseCatalog(
+            directory: directory.documents, main: main, opensOthers: configuration.isEmulator,
+            mainConfiguration: store, acceptsClock: configuration.acceptsClock, onDamage: onDamage,
+            onClockNews: { $0.log(to: logger) })
     }
 
     /// Reads from both. Throws, or does not return, if they do not work.
