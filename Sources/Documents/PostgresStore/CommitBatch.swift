@@ -52,7 +52,8 @@ final class CommitBatch {
     /// Returns the number of documents that a user owns.
     func count(of owner: String) throws(PostgresError) -> Int64 {
         let stored = try connection.run(
-            "SELECT documents FROM ferry.usage WHERE partition=$1 AND owner=$2", [.integer(partition), .text(owner)])
+            "SELECT documents FROM ferry.usage WHERE partition=$1 AND owner=$2",
+            [.integer(partition), .bytes(Array(owner.utf8))])
         return max(0, stored.integer(0, 0) + (owned[owner] ?? 0))
     }
 
@@ -103,7 +104,7 @@ final class CommitBatch {
         }
         let rows = try connection.run(
             "SELECT digest, response FROM ferry.stream WHERE partition=$1 AND stream=$2 AND number=$3",
-            [.integer(partition), .text(position.stream), .integer(position.number)])
+            [.integer(partition), .bytes(Array(position.stream.utf8)), .integer(position.number)])
         guard rows.count > 0 else { return nil }
         guard rows.bytes(0, 0) == position.digest else { throw DocumentStoreError.otherCommit }
         let response = try CommitResponse(decoding: rows.bytes(0, 1))
@@ -200,7 +201,7 @@ final class CommitBatch {
                     """
                     INSERT INTO ferry.document(document, collection, id, create_time, update_time, fields, owner)
                     SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bytea[], $4::bigint[], $5::bigint[],
-                        $6::bytea[], $7::text[])
+                        $6::bytea[], $7::bytea[])
                     ON CONFLICT (document) DO UPDATE SET create_time=excluded.create_time,
                         update_time=excluded.update_time, fields=excluded.fields, owner=excluded.owner
                     """,
@@ -209,7 +210,8 @@ final class CommitBatch {
                         .blobs(rows.map { Array($0.document.name.id.utf8) }),
                         .integers(rows.map(\.document.createTime.microseconds)),
                         .integers(rows.map(\.document.updateTime.microseconds)),
-                        .blobs(rows.map(\.document.fields.bytes)), .texts(rows.map(\.owner)),
+                        .blobs(rows.map(\.document.fields.bytes)),
+                        .blobs(rows.map { row in row.owner.map { Array($0.utf8) } }),
                     ]))
         }
         statements += entries.statements
@@ -219,9 +221,10 @@ final class CommitBatch {
                 PostgresStatement(
                     """
                     INSERT INTO ferry.usage AS u(partition, owner, documents)
-                    SELECT $1, * FROM unnest($2::text[], $3::bigint[])
+                    SELECT $1, * FROM unnest($2::bytea[], $3::bigint[])
                     ON CONFLICT (partition, owner) DO UPDATE SET documents=greatest(0, u.documents+excluded.documents)
-                    """, [.integer(partition), .texts(owners.map(\.key)), .integers(owners.map(\.value))]))
+                    """,
+                    [.integer(partition), .blobs(owners.map { Array($0.key.utf8) }), .integers(owners.map(\.value))]))
         }
         for (position, result) in positions {
             let response = CommitResponse(writeResults: result.writeResults, commitTime: result.commitTime)
@@ -229,7 +232,7 @@ final class CommitBatch {
                 PostgresStatement(
                     "INSERT INTO ferry.stream(partition, stream, number, time, digest, response) VALUES($1,$2,$3,$4,$5,$6)",
                     [
-                        .integer(partition), .text(position.stream), .integer(position.number),
+                        .integer(partition), .bytes(Array(position.stream.utf8)), .integer(position.number),
                         .integer(result.commitTime.microseconds), .bytes(position.digest), .bytes(response.encoded()),
                     ]))
         }

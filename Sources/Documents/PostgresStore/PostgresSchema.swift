@@ -44,7 +44,7 @@ enum PostgresSchema {
             """
             CREATE TABLE ferry.document(
                 document bigint PRIMARY KEY, collection bigint NOT NULL, id bytea NOT NULL,
-                create_time bigint NOT NULL, update_time bigint NOT NULL, fields bytea NOT NULL, owner text)
+                create_time bigint NOT NULL, update_time bigint NOT NULL, fields bytea NOT NULL, owner bytea)
                 WITH (fillfactor = 85)
             """,
             "CREATE UNIQUE INDEX document_name ON ferry.document(collection, id)",
@@ -75,12 +75,12 @@ enum PostgresSchema {
             """,
             """
             CREATE TABLE ferry.usage(
-                partition bigint NOT NULL, owner text NOT NULL, documents bigint NOT NULL,
+                partition bigint NOT NULL, owner bytea NOT NULL, documents bigint NOT NULL,
                 PRIMARY KEY(partition, owner))
             """,
             """
             CREATE TABLE ferry.stream(
-                partition bigint NOT NULL, stream text NOT NULL, number bigint NOT NULL, time bigint NOT NULL,
+                partition bigint NOT NULL, stream bytea NOT NULL, number bigint NOT NULL, time bigint NOT NULL,
                 digest bytea NOT NULL, response bytea NOT NULL, PRIMARY KEY(partition, stream, number))
             """,
             "CREATE INDEX stream_time ON ferry.stream(partition, time)",

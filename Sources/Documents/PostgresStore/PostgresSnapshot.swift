@@ -266,7 +266,8 @@ final class PostgresSnapshot: StoreSnapshot {
 
     func documentCount(of owner: String) throws -> Int64 {
         let rows = try connection.run(
-            "SELECT documents FROM ferry.usage WHERE partition=$1 AND owner=$2", [.integer(partition), .text(owner)])
+            "SELECT documents FROM ferry.usage WHERE partition=$1 AND owner=$2",
+            [.integer(partition), .bytes(Array(owner.utf8))])
         return rows.integer(0, 0)
     }
 
