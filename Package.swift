@@ -80,6 +80,7 @@ let package = Package(
 
         // Model
         target("DocumentModel", in: "Model"),
+        target("DocumentCoding", in: "Model", uses: ["DocumentModel"]),
         target("FirestoreProtocol", in: "Model", uses: ["CivilTime", "Cryptography", "DocumentModel", "JSON"]),
         target("IdentityProtocol", in: "Model", uses: ["JSON"]),
         target("TaskModel", in: "Model", uses: ["CivilTime", "DocumentModel", "YAML"]),
@@ -229,6 +230,7 @@ let package = Package(
         tests("GRPCServer", uses: ["GRPCClient", "GRPCProtocol", "GRPCTestKit", "SystemIO"]),
         tests("CommandLineTool"),
         tests("DocumentModel"),
+        tests("DocumentCoding", uses: ["DocumentModel"]),
         tests("FirestoreProtocol", uses: ["DocumentModel", "JSON"], reads: ["Golden"]),
         tests("IdentityProtocol", uses: ["JSON"]),
         tests("TaskModel", uses: ["DocumentModel", "YAML"]),

@@ -4,7 +4,7 @@
 /// Firestore stores and compares microseconds; finer parts of a client's value are truncated before
 /// they are stored. The valid range is 0001-01-01 to 9999-12-31. `isValid` reports whether a time
 /// is in it; no operation traps.
-public struct Timestamp: Sendable, Hashable, Comparable {
+public struct Timestamp: Codable, Sendable, Hashable, Comparable {
     /// Microseconds since the Unix epoch; negative for earlier times.
     public var microseconds: Int64
 

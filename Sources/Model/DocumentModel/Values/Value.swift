@@ -53,7 +53,7 @@ public enum Value: Sendable, Hashable {
 }
 
 /// A point on the earth in degrees.
-public struct GeoPoint: Sendable, Hashable {
+public struct GeoPoint: Codable, Sendable, Hashable {
     /// The latitude, from −90 to 90.
     public var latitude: Double
     /// The longitude, from −180 to 180.
