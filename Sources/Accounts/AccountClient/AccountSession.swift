@@ -119,6 +119,20 @@ package actor AccountSession {
         try adopt(session, server: server, asked: asked)
     }
 
+    /// Sets the name that the account is shown with; nil removes it.
+    package func setDisplayName(_ name: String?) async throws {
+        let client = client(try signedIn().server)
+        try await withToken { try await client.setDisplayName(name, idToken: $0) }
+    }
+
+    /// Removes the account from the server, but not its documents and objects, and the session from
+    /// this machine.
+    package func deleteAccount() async throws {
+        let client = client(try signedIn().server)
+        try await withToken { try await client.delete(idToken: $0) }
+        try signOut()
+    }
+
     /// Returns the id of another account of the server by its e-mail address; nil if there is none.
     package func userID(of email: String) async throws -> String? {
         let client = client(try signedIn().server)

@@ -97,6 +97,13 @@ package struct IdentityClient: Sendable {
         return answer["users"]?[0]?["localId"]?.stringValue
     }
 
+    /// Sets the name that the account is shown with; nil removes it.
+    package func setDisplayName(_ name: String?, idToken: String) async throws {
+        var request: JSONObject = ["idToken": .string(idToken), "returnSecureToken": false]
+        if let name { request["displayName"] = .string(name) } else { request["deleteAttribute"] = ["DISPLAY_NAME"] }
+        _ = try await account("update", request)
+    }
+
     /// Removes the account, but not its documents and objects.
     package func delete(idToken: String) async throws {
         _ = try await account("delete", ["idToken": .string(idToken)])

@@ -1,3 +1,4 @@
+import AccountClient
 import Control
 import SystemIO
 import TaskModel

@@ -1,3 +1,4 @@
+import AccountClient
 import DocumentClient
 import DocumentModel
 import HTTPMessages

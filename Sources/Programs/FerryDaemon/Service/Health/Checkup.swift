@@ -1,3 +1,4 @@
+import AccountClient
 import CivilTime
 import Control
 import DocumentClient

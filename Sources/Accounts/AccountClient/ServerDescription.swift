@@ -1,29 +1,29 @@
-import JSON
+package import JSON
 
 /// The addresses of a server's parts, which its `GET /.well-known/ferry` returns and the state
 /// directory stores.
-struct ServerDescription: Sendable, Hashable {
+package struct ServerDescription: Sendable, Hashable {
     /// The URL that the user gave, without a slash at its end.
-    var url: String
-    var project: String
-    var database: String
+    package var url: String
+    package var project: String
+    package var database: String
     /// The documents address, as `host:port`.
-    var documents: String
-    var documentsUseTLS: Bool
-    var objects: String
-    var bucket: String
-    var region: String
+    package var documents: String
+    package var documentsUseTLS: Bool
+    package var objects: String
+    package var bucket: String
+    package var region: String
     /// Whether the server stores the objects and issues keys for them. Otherwise they are in
     /// another store, and the machine has keys of its own.
-    var keepsObjects: Bool
+    package var keepsObjects: Bool
     /// The URL of the identity server, which also issues storage keys.
-    var identity: String
+    package var identity: String
     /// The identifier of the server's set of accounts; nil if the server does not report it. A
     /// server with an empty directory has another one.
-    var accounts: String?
+    package var accounts: String?
 
     /// Creates a description from a discovery document; nil if the document is not one.
-    init?(url: String, discovery json: JSON) {
+    package init?(url: String, discovery json: JSON) {
         guard let project = json["project"]?.stringValue, let database = json["database"]?.stringValue,
             let documents = json["documents"]?["address"]?.stringValue,
             let objects = json["objects"]?["url"]?.stringValue, let bucket = json["objects"]?["bucket"]?.stringValue,
@@ -43,7 +43,7 @@ struct ServerDescription: Sendable, Hashable {
     }
 
     /// The server of a machine that has none yet. Nothing is ever sent to it.
-    static let none = ServerDescription()
+    package static let none = ServerDescription()
 
     private init() {
         (url, project, database, bucket, region) = ("none", "ferry", "(default)", "ferry", "us-east-1")
@@ -53,12 +53,12 @@ struct ServerDescription: Sendable, Hashable {
     }
 
     /// Creates a description from the JSON that `json` returned.
-    init?(remembered json: JSON) {
+    package init?(remembered json: JSON) {
         guard let url = json["url"]?.stringValue else { return nil }
         self.init(url: url, discovery: json)
     }
 
-    var json: JSON {
+    package var json: JSON {
         var identity: JSONObject = ["url": .string(identity)]
         identity["accounts"] = accounts.map { .string($0) }
         return [
@@ -73,24 +73,24 @@ struct ServerDescription: Sendable, Hashable {
     }
 
     /// Whether the server is known to have another set of accounts than before.
-    func hasOtherAccounts(than known: ServerDescription) -> Bool {
+    package func hasOtherAccounts(than known: ServerDescription) -> Bool {
         guard let accounts, let before = known.accounts else { return false }
         return accounts != before
     }
 
     /// The description without the parts that do not matter for connections.
-    var parts: ServerDescription {
+    package var parts: ServerDescription {
         var parts = self
         parts.accounts = nil
         return parts
     }
 
     /// The URL of the bucket.
-    var objectsPlace: String { "\(objects)/\(bucket)" }
+    package var objectsPlace: String { "\(objects)/\(bucket)" }
 
     /// Returns the identity of an account's replica.
     ///
     /// The address is not part of it, because a server may move. Ids of accounts are random, and
     /// the lineage shows whether a server has the same data as before.
-    func identity(of userID: String) -> String { "projects/\(project)/databases/\(database) \(userID)" }
+    package func identity(of userID: String) -> String { "projects/\(project)/databases/\(database) \(userID)" }
 }
