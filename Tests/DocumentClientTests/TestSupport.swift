@@ -1,4 +1,5 @@
 import DocumentModel
+import FerryKitTestSupport
 import Glibc
 import SQLite
 

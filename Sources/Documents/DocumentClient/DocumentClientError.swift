@@ -4,7 +4,7 @@ public struct DocumentClientError: Error, Sendable, CustomStringConvertible {
     /// The kind of failure.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
         private enum Kind: String {
-            case invalid, notFound, corrupt, storage, closed, contention, remote
+            case invalid, notFound, corrupt, storage, inUse, closed, contention, remote, rejected, discarded
         }
 
         private let kind: Kind
@@ -17,12 +17,20 @@ public struct DocumentClientError: Error, Sendable, CustomStringConvertible {
         public static let corrupt = Code(kind: .corrupt)
         /// The state file cannot be read or written: disk full, permissions, damage.
         public static let storage = Code(kind: .storage)
+        /// Another client has the state file open.
+        public static let inUse = Code(kind: .inUse)
         /// The client was closed.
         public static let closed = Code(kind: .closed)
         /// A transaction conflicted with other writers in every attempt.
         public static let contention = Code(kind: .contention)
         /// The remote refused the request. The cause is a `RemoteError`.
         public static let remote = Code(kind: .remote)
+
+        /// The remote rejected a change, which is kept until it is retried or discarded. The
+        /// message is the remote's reason.
+        public static let rejected = Code(kind: .rejected)
+        /// A change was discarded before the remote had it.
+        public static let discarded = Code(kind: .discarded)
 
         /// The name of the kind.
         public var description: String { kind.rawValue }

@@ -7,6 +7,7 @@ struct ClientObservers {
     private var listeners: [Int: QueryListener] = [:]
     private var changeWaiters: [Int: AsyncSignal] = [:]
     private var settleWaiters: [(position: Int64, continuation: CheckedContinuation<Void, any Error>)] = []
+    private var trackers: [Int64: [WriteTracker]] = [:]
     private var statusStreams: [Int: AsyncStream<ClientStatus>.Continuation] = [:]
     private var lastID = 0
 
@@ -35,7 +36,17 @@ struct ClientObservers {
         let isFromCache = !(listener.target.map(currentTargets.contains) ?? false)
         let next = try listener.next(from: replica, isFromCache: isFromCache)
         listeners[id] = listener
-        return next.map { .snapshot($0) } ?? .nothingYet
+        if let next { return .snapshot(next) }
+        if let refusal = listener.refusal { throw refusal }
+        return .nothingYet
+    }
+
+    /// Reports to the listeners of a target why the remote does not watch it.
+    mutating func refuse(_ target: Int32, _ error: RemoteError) {
+        for (id, listener) in listeners where listener.target == target {
+            listeners[id]?.refusal = error
+            listener.wakeup.set()
+        }
     }
 
     /// Wakes the listeners to whose results these targets belong.
@@ -57,6 +68,23 @@ struct ClientObservers {
     /// Adds a writer, which is resumed once all mutations up to `position` are committed or rejected.
     mutating func addSettleWaiter(_ position: Int64, _ continuation: CheckedContinuation<Void, any Error>) {
         settleWaiters.append((position, continuation))
+    }
+
+    /// Reports to the writer of these mutations what becomes of them.
+    mutating func track(_ positions: [Int64]) -> WriteTracker {
+        let tracker = WriteTracker(Set(positions))
+        for position in Set(positions) { trackers[position, default: []].append(tracker) }
+        return tracker
+    }
+
+    /// Reports what became of mutations.
+    mutating func settle(_ outcomes: [(position: Int64, outcome: MutationOutcome)]) {
+        guard !trackers.isEmpty else { return }
+        for (position, outcome) in outcomes {
+            guard let waiting = trackers.removeValue(forKey: position) else { continue }
+            if case .joined(let other) = outcome { trackers[other, default: []] += waiting }
+            for tracker in waiting { tracker.settle(position, outcome) }
+        }
     }
 
     /// Wakes all whom a transaction concerns.
@@ -95,6 +123,8 @@ struct ClientObservers {
     mutating func close(_ error: DocumentClientError) {
         for waiter in settleWaiters { waiter.continuation.resume(throwing: error) }
         settleWaiters = []
+        for tracker in trackers.values.joined() { tracker.fail(error) }
+        trackers = [:]
         for listener in listeners.values { listener.wakeup.set() }
         for waiter in changeWaiters.values { waiter.set() }
         for stream in statusStreams.values { stream.finish() }

@@ -6,6 +6,9 @@ public struct ClientOptions: Sendable {
     public var policies = RebasePolicies()
     /// The document with which commits are signed; nil for none.
     public var receipt: CommitReceipt?
+    /// Signs commits with transforms, unless `receipt` is set, with a document that is named after
+    /// the replica; nil for none.
+    public var receipts: CommitReceipts?
     /// The id that identifies this replica in history. If empty, an id is generated. Used only when
     /// the state file is created: the id of a replica never changes.
     public var replicaID = ""

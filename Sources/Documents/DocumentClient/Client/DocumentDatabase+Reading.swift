@@ -54,12 +54,10 @@ extension DocumentDatabase {
 
     /// Returns the snapshots of one document, each of which contains the document or is empty.
     public nonisolated func snapshots(of name: DocumentName, from source: Source = .watched) -> QuerySnapshots {
-        let parent = name.parent.map { ParentName($0) } ?? ParentName(name.database)
-        let isIt = Query.Filter.field(.documentName, .equal, .reference(name.description))
-        return snapshots(of: Query(parent: parent, collectionID: name.collectionID, filter: isIt), from: source)
+        snapshots(of: Query(document: name), from: source)
     }
 
-    private func plan(_ query: Query) throws -> QueryPlan {
+    func plan(_ query: Query) throws -> QueryPlan {
         try QueryPlan(query, in: replica.databaseName)
     }
 

@@ -194,7 +194,7 @@ extension DocumentDatabase {
     }
 
     /// Performs the follow-up work of applying boundaries.
-    private func handle(_ outcome: Replica.ListenOutcome) async throws {
+    func handle(_ outcome: Replica.ListenOutcome) async throws {
         if outcome.wentBack {
             return hold("The server has an earlier state than before; perhaps it was restored from a backup.")
         }
@@ -203,7 +203,7 @@ extension DocumentDatabase {
             try await perform(session.restart(outcome.mismatched))
         }
         if !outcome.missing.isEmpty {
-            missing += outcome.missing
+            missing.add(outcome.missing)
             try await resolveMissing()
         }
         if !outcome.unreported.isEmpty { try await resolveUnreported(outcome.unreported) }
@@ -216,38 +216,13 @@ extension DocumentDatabase {
         stream?.close()
     }
 
-    /// Reads documents that a target lost without a reason by name: only the remote can say whether
-    /// they were deleted. If it refuses to show one of many, they are requested in smaller parts,
-    /// so that the others can be read.
+    /// Reads documents that a target lost without a reason: only the remote can say whether they
+    /// were deleted.
     private func resolveMissing() async throws {
-        var nameCount = 300
-        while !missing.isEmpty {
-            let names = Array(missing.prefix(nameCount))
-            missing.removeFirst(names.count)
-            switch try await remote.read(names) {
-            case .read(let answer): try await handle(try replica.resolveMissing(names, answer))
-            case .later:
-                missing += names
-                return
-            case .refused(.permission) where names.count > 1:
-                missing = names + missing
-                nameCount = names.count / 2
-                continue
-            case .refused(.damaged):
-                // One of them is damaged. Its local copy is kept, and the others are requested
-                // alone.
-                if names.count > 1 { for name in names { try await resolveMissing(alone: name) } }
-            case .refused: try await handle(try replica.resolveMissing(names, nil))
+        while let question = missing.next() {
+            for action in missing.answered(question, try await remote.read(question)) {
+                try await handle(try replica.resolveMissing(action.names, action.answer))
             }
-            nameCount = min(300, nameCount * 2)
-        }
-    }
-
-    private func resolveMissing(alone name: DocumentName) async throws {
-        switch try await remote.read([name]) {
-        case .read(let answer): try await handle(try replica.resolveMissing([name], answer))
-        case .later: missing.append(name)
-        case .refused: break
         }
     }
 
@@ -256,11 +231,9 @@ extension DocumentDatabase {
     private func resolveUnreported(_ names: [DocumentName]) async throws {
         for start in stride(from: 0, to: names.count, by: 300) {
             let names = Array(names[start..<min(start + 300, names.count)])
-            switch try await remote.read(names) {
-            case .read(let answer): try await handle(try replica.resolveUnreported(names, answer))
-            case .later: return
-            case .refused: try await handle(try replica.resolveUnreported(names, nil))
-            }
+            let outcome = try await remote.read(names)
+            if case .later = outcome { return }
+            try await handle(try replica.resolveUnreported(names, outcome.answer))
         }
     }
 
@@ -305,7 +278,7 @@ extension DocumentDatabase {
         try checkOpen()
         try replica.adoptRemote(options.remoteIdentity)
         session.forgetTokens()
-        missing = []
+        missing = MissingDocuments()
         status.connection = isRunning ? .connecting : .stopped
         published()
         networkChanged()

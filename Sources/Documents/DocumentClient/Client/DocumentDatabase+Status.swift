@@ -46,6 +46,7 @@ extension DocumentDatabase {
     func noteRefused(_ target: Int32, _ error: RemoteError) {
         let isOptional = watched.refuse(target)
         if let query = session.query(of: target) { status.refused(query, error, isOptional: isOptional) }
+        if !error.code.isTransient { observers.refuse(target, error) }
         updateStatus()
     }
 

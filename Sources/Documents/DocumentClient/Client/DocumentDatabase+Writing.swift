@@ -12,38 +12,51 @@ extension DocumentDatabase {
     }
 
     /// Replaces the content of the document, and creates it if it does not exist.
-    public func set(_ name: DocumentName, _ fields: [String: Value], transforms: [FieldTransform] = []) throws {
+    @discardableResult public func set(
+        _ name: DocumentName, _ fields: [String: Value], transforms: [FieldTransform] = []
+    ) throws -> WriteHandle {
         try write([.set(name, fields, transforms: transforms)])
     }
 
     /// Changes fields of a document, and creates it if it does not exist. A nil value removes the
     /// field.
-    public func merge(
+    @discardableResult public func merge(
         _ name: DocumentName, _ changes: [FieldPath: Value?], transforms: [FieldTransform] = []
-    ) throws {
+    ) throws -> WriteHandle {
         try write([.merge(name, changes, transforms: transforms)])
     }
 
     /// Changes fields of an existing document. A nil value removes the field.
     ///
     /// - Throws: `DocumentClientError` with `notFound` if the document is known not to exist.
-    public func update(
+    @discardableResult public func update(
         _ name: DocumentName, _ changes: [FieldPath: Value?], transforms: [FieldTransform] = []
-    ) throws {
+    ) throws -> WriteHandle {
         try write([.update(name, changes, transforms: transforms)])
     }
 
     /// Deletes the document. An edit that others committed before the remote received the delete is
     /// kept.
-    public func delete(_ name: DocumentName) throws { try write([.delete(name)]) }
+    @discardableResult public func delete(_ name: DocumentName) throws -> WriteHandle { try write([.delete(name)]) }
 
     /// Adds mutations to the journal in one transaction.
     ///
     /// - Parameter asOne: whether the remote must apply all of them in one commit or none.
-    public func write(_ mutations: [Mutation], asOne: Bool = false) throws {
+    /// - Returns: A handle with which the remote's decision can be awaited.
+    @discardableResult public func write(_ mutations: [Mutation], asOne: Bool = false) throws -> WriteHandle {
+        try write(mutations, edits: [], asOne: asOne)
+    }
+
+    /// Adds edits of whole documents to the journal in one transaction, together with other
+    /// mutations. If a document has changed since an edit began, both are merged by the
+    /// collection's policy.
+    package func write(
+        _ mutations: [Mutation], edits: [DocumentEdit], asOne: Bool = false
+    ) throws -> WriteHandle {
         try checkOpen()
-        try replica.append(mutations, asOne: asOne)
+        let tracker = observers.track(try replica.append(mutations, edits: edits, asOne: asOne))
         published()
+        return WriteHandle(tracker: tracker)
     }
 
     // MARK: Pending mutations

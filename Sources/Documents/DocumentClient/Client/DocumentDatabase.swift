@@ -14,6 +14,8 @@ public actor DocumentDatabase {
     let remote: any RemoteDocuments
     let options: ClientOptions
     let environment: Environment
+    /// Keeps other clients from the state file; nil for one in memory, and after `close`.
+    private var lock: FileLock?
 
     // Sending
     let sendWakeup = AsyncSignal()
@@ -29,7 +31,7 @@ public actor DocumentDatabase {
     let listenWakeup = AsyncSignal()
     var listenDelay = Backoff.firestore
     var watched = WatchedTargets()
-    var missing: [DocumentName] = []
+    var missing = MissingDocuments()
     var lastHeard: Duration
     // Observers
     var observers = ClientObservers()
@@ -49,14 +51,17 @@ public actor DocumentDatabase {
         var configuration = SQLiteConfiguration()
         configuration.cacheKiB = options.cacheKiB
         configuration.fileSystem = options.fileSystem
+        let lock = options.fileSystem == nil && path != ":memory:" ? try FileLock.acquire(stateFile: path) : nil
         let file = try SQLiteDatabase(path: path, configuration: configuration)
         let id = options.replicaID.isEmpty ? DocumentID.make(in: options.environment) : options.replicaID
         let replica = try Replica(
             database: file, databaseName: database, replicaID: id, policies: options.policies,
-            receipt: options.receipt, repairs: options.repairs, clock: options.environment.wallClock)
+            receipt: options.receipt, receipts: options.receipts, repairs: options.repairs,
+            clock: options.environment.wallClock)
         if let identity = options.remoteIdentity, let known = try replica.bindRemote(identity) {
             status.connection = .otherRemote("The state belongs to \(known), but the remote is \(identity).")
         }
+        self.lock = lock
         self.replica = replica
         self.remote = remote
         self.options = options
@@ -115,6 +120,8 @@ public actor DocumentDatabase {
     func published() {
         let changed = replica.file.changedPaths
         replica.file.changedPaths = []
+        observers.settle(replica.file.outcomes)
+        replica.file.outcomes = []
         sendWakeup.set()
         observers.published(changed, replica.journal)
         updateStatus()
@@ -127,5 +134,6 @@ public actor DocumentDatabase {
         isClosed = true
         observers.close(DocumentClientError(.closed, "The document client was closed."))
         replica.database.close()
+        lock = nil
     }
 }

@@ -53,3 +53,26 @@ public struct CommitReceipt: Sendable, Hashable {
         Set(fields["commit"]?.arrayValue?.compactMap(\.integerValue) ?? [])
     }
 }
+
+/// Receipts whose documents are named after replicas, so that each replica has one of its own.
+public struct CommitReceipts: Sendable, Hashable {
+    private let collection: String
+    private let fields: [String: Value]
+
+    /// Creates receipts for commits with increments and other transforms that must be counted once.
+    ///
+    /// - Parameters:
+    ///   - collection: the path of the collection of the documents.
+    ///   - fields: further fields that they must have, such as the owner that security rules
+    ///     require.
+    public init(collection: String, fields: [String: Value] = [:]) {
+        self.collection = collection
+        self.fields = fields
+    }
+
+    func receipt(of replica: String, in database: DatabaseName) throws -> CommitReceipt {
+        CommitReceipt(
+            document: try DocumentName(database: database, collection: collection, id: replica), fields: fields,
+            signsAll: false)
+    }
+}

@@ -1,10 +1,10 @@
-import DocumentModel
+package import DocumentModel
 
 /// The field paths in which two versions of a document differ.
-enum FieldDifference {
+package enum FieldDifference {
     /// Returns the shortest list of paths that, when set or removed, turns `old` into `new`. Maps
     /// that exist on both sides are compared by key.
-    static func paths(from old: [String: Value], to new: [String: Value]) -> [FieldPath] {
+    package static func paths(from old: [String: Value], to new: [String: Value]) -> [FieldPath] {
         var paths: [FieldPath] = []
         collect(from: old, to: new, at: [], into: &paths)
         return paths.sorted()

@@ -86,12 +86,22 @@ public struct RebaseProposal: Sendable, Hashable {
     public var displaced: [DisplacedValue]
 
     init(mutation: Mutation, base: [String: Value]?, theirs: [String: Value]?) {
-        name = mutation.name
+        self.init(
+            name: mutation.name, base: base, mine: mutation.typed(over: base), theirs: theirs,
+            transforms: mutation.transforms)
+    }
+
+    /// Creates a proposal that keeps `mine`.
+    package init(
+        name: DocumentName, base: [String: Value]?, mine: [String: Value]?, theirs: [String: Value]?,
+        transforms: [FieldTransform]
+    ) {
+        self.name = name
         self.base = base
-        mine = mutation.typed(over: base)
+        self.mine = mine
         self.theirs = theirs
         merged = mine
-        transforms = mutation.transforms
+        self.transforms = transforms
         displaced = []
     }
 }

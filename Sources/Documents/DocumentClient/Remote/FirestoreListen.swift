@@ -47,7 +47,9 @@ final class FirestoreListen: RemoteListen {
 
     func add(_ target: RemoteTarget) async {
         let resume: ListenTarget.Resume? = target.resumeToken.isEmpty ? nil : .token(target.resumeToken)
-        await send(.add(ListenTarget(.query(target.query), id: target.id, resume: resume)))
+        // A document is watched by its name, because rules that allow to get it need not allow a query.
+        let content: ListenTarget.Content = target.query.soleDocument.map { .documents([$0]) } ?? .query(target.query)
+        await send(.add(ListenTarget(content, id: target.id, resume: resume)))
     }
 
     func remove(_ target: Int32) async { await send(.remove(target)) }

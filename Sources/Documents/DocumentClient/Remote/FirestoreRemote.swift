@@ -45,6 +45,7 @@ public final class FirestoreRemote: Sendable {
         case commit = "Commit"
         case batchGet = "BatchGetDocuments"
         case runQuery = "RunQuery"
+        case runAggregationQuery = "RunAggregationQuery"
         case listen = "Listen"
 
         var path: String { "/google.firestore.v1.Firestore/\(rawValue)" }
@@ -54,7 +55,7 @@ public final class FirestoreRemote: Sendable {
         var timeout: Duration {
             switch self {
             case .commit, .batchGet: .seconds(60)
-            case .runQuery: .seconds(300)
+            case .runQuery, .runAggregationQuery: .seconds(300)
             case .listen: .seconds(86_400)
             }
         }
@@ -176,6 +177,21 @@ extension FirestoreRemote: RemoteDocuments {
                 if let document = try RunQueryResponse(decoding: message).document { documents.append(document) }
             }
             return documents
+        }
+    }
+
+    package func aggregates(
+        _ aggregations: [Query.Aggregation], of query: Query
+    ) async throws -> [String: Value] {
+        let request = RunAggregationQueryRequest(query: query, aggregations: aggregations).encoded()
+        return try await authorized(.runAggregationQuery, parent: query.parent.description) { options in
+            var values: [String: Value]?
+            let call = try channel.call(Method.runAggregationQuery.path, request: request, options: options)
+            while let message = try await call.next() {
+                values = try RunAggregationQueryResponse(decoding: message).results ?? values
+            }
+            guard let values else { throw RemoteError(.transient, "RunAggregationQuery: the answer has no result.") }
+            return values
         }
     }
 

@@ -14,6 +14,9 @@ package protocol RemoteDocuments: Sendable {
     /// Returns the results in the query's order.
     func results(of query: Query) async throws -> [EncodedDocument]
 
+    /// Returns values computed over the results of a query, by their aliases.
+    func aggregates(_ aggregations: [Query.Aggregation], of query: Query) async throws -> [String: Value]
+
     /// Opens a stream for these targets.
     ///
     /// - Parameter seen: the newest commit that the remote is known to have had. Its lineage
@@ -26,6 +29,21 @@ package protocol RemoteDocuments: Sendable {
 
 extension RemoteDocuments {
     package func networkChanged() {}
+
+    /// Computes the values here, for remotes that have all documents at hand.
+    package func aggregates(
+        _ aggregations: [Query.Aggregation], of query: Query
+    ) async throws -> [String: Value] {
+        do {
+            var aggregator = try Aggregator(aggregations, of: query)
+            for document in try await results(of: aggregator.query) where !aggregator.isComplete {
+                aggregator.add(try Document(document))
+            }
+            return aggregator.results()
+        } catch let error as QueryError {
+            throw RemoteError(.invalid, error.message, cause: error)
+        }
+    }
 
     /// Reads documents by name; a failure is a result.
     nonisolated(nonsending) func read(_ names: [DocumentName]) async throws -> ReadOutcome {
@@ -46,6 +64,9 @@ enum ReadOutcome {
     case later
     /// The remote does not show one of the documents at least.
     case refused(RemoteError.Code)
+
+    /// The documents; nil if the remote does not show them.
+    var answer: RemoteRead? { if case .read(let answer) = self { answer } else { nil } }
 }
 
 /// An open listen stream. One task at a time may read it while another one changes its targets.

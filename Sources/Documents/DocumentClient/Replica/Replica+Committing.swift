@@ -73,7 +73,7 @@ extension Replica {
                 let mine = results.prefix(mutation.writeCount)
                 results = results.dropFirst(mutation.writeCount)
                 if mutation.isOnlyCompanions {
-                    try file.deleteMutation(sequence)
+                    try file.deleteMutation(sequence, .committed(result.commitTime))
                     try file.touch(path)
                 } else if let document = document(after: mutation, base, row, mine.first, result.commitTime) {
                     try moveBase(of: path, to: document, result.commitTime, after: sequence, row: row)
@@ -81,7 +81,7 @@ extension Replica {
                     // The response does not match the request, so the remote's present version must
                     // be read.
                     if let id = row?.id { try file.forgetBase(of: id) }
-                    try file.deleteMutation(sequence)
+                    try file.deleteMutation(sequence, .committed(result.commitTime))
                     try file.requireRead(path)
                     try file.touch(path)
                 }
@@ -123,7 +123,7 @@ extension Replica {
         let id = try file.store(state, at: path, row: row)
         if row?.state != .exists { try targets.awaitNews(of: path) }
         if let document { file.remember(document.fields, of: id, state) }
-        try file.deleteMutation(sequence)
+        try file.deleteMutation(sequence, .committed(commitTime))
         for other in others { file.journal.keep(other, isMoved: true, failed: false) }
     }
 
@@ -178,7 +178,7 @@ extension Replica {
                 if let row = try file.row(entry.path), row.state != .unknown, row.version > state.version {
                     // The stream was faster than this response, so the mutation is already based on
                     // a newer version.
-                    if signed.contains(sequence) { try file.deleteMutation(sequence) }
+                    if signed.contains(sequence) { try file.deleteMutation(sequence, .committed(nil)) }
                     file.journal.keep(sequence, isMoved: true, failed: false)
                     continue
                 }

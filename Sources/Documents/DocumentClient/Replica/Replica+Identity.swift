@@ -55,7 +55,7 @@ extension Replica {
                 let changes = file.journal.sequences(of: path)
                 // Displaced values exist only in the companions of mutations.
                 let companions = try changes.flatMap { try file.mutation($0).companions }
-                for sequence in changes { try file.deleteMutation(sequence) }
+                for sequence in changes { try file.deleteMutation(sequence, .discarded) }
                 if snapshot.exists {
                     // A time that no remote has assigned yet is requested again.
                     let times = snapshot.pendingTimePaths.sorted().map { FieldTransform($0, .serverTimestamp) }

@@ -25,7 +25,7 @@ extension Replica {
                 let mutation = try file.mutation(sequence)
                 if settlement.applied.contains(sequence) {
                     old = old.followed(by: mutation, agreeing: new)
-                    try file.deleteMutation(sequence)
+                    try file.deleteMutation(sequence, .committed(state.version))
                     continue
                 }
                 let outcome = carry(mutation, sequence, from: old, to: new)
@@ -41,7 +41,7 @@ extension Replica {
                         changed, group: group, needsRead: false, replacing: sequence, failures: failures)
                     new = new.followed(by: changed, agreeing: new)
                 case .done:
-                    try file.deleteMutation(sequence)
+                    try file.deleteMutation(sequence, .committed(state.version))
                 case .refused(let reason):
                     file.journal.keep(sequence, isMoved: true, failed: settlement.failed)
                     try file.park([sequence], reason: reason)

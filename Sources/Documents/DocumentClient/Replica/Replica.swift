@@ -24,11 +24,10 @@ final class Replica {
 
     init(
         database: SQLiteDatabase, databaseName: DatabaseName, replicaID: String,
-        policies: RebasePolicies = RebasePolicies(), receipt: CommitReceipt? = nil,
+        policies: RebasePolicies = RebasePolicies(), receipt: CommitReceipt? = nil, receipts: CommitReceipts? = nil,
         repairs: Bool = false, clock: @escaping () -> Int64 = { 0 }
     ) throws {
         self.policies = policies
-        receipts = ReceiptTracker(receipt: receipt, database: database)
         try database.migrate(ReplicaSchema.component, ReplicaSchema.migrations)
         if let known = try database.first("SELECT value FROM client_state WHERE key='replica'", [], { $0.text(0) }) {
             self.replicaID = known
@@ -36,6 +35,8 @@ final class Replica {
             self.replicaID = replicaID
             try database.execute("INSERT INTO client_state VALUES('replica', ?)", [.text(replicaID)])
         }
+        let receipt = try receipt ?? receipts?.receipt(of: self.replicaID, in: databaseName)
+        self.receipts = ReceiptTracker(receipt: receipt, database: database)
         repaired = repairs ? try ReplicaRepair.repair(database) : Repairs()
         file = try ReplicaFile(database: database, databaseName: databaseName, clock: clock)
     }
@@ -52,7 +53,9 @@ final class Replica {
     func transaction<Result>(_ body: () throws -> Result) throws -> Result { try file.transaction(body) }
 
     /// Adds mutations to the journal; see `ReplicaFile.append`.
-    func append(_ mutations: [Mutation], asOne: Bool = false) throws { try file.append(mutations, asOne: asOne) }
+    @discardableResult func append(_ mutations: [Mutation], asOne: Bool = false) throws -> [Int64] {
+        try file.append(mutations, asOne: asOne)
+    }
 
     /// Returns the document as this replica sees it.
     func snapshot(_ name: DocumentName) throws -> DocumentSnapshot { try reader.snapshot(name) }

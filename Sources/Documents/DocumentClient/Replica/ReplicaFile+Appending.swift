@@ -5,18 +5,23 @@ extension ReplicaFile {
     /// document are combined.
     ///
     /// - Parameter asOne: whether they take effect in one commit or not at all.
+    /// - Returns: The positions under which `outcomes` will report the mutations. One that had
+    ///   nothing to change has none.
     /// - Throws: `DocumentClientError` for an invalid mutation; then none is added.
-    func append(_ mutations: [Mutation], asOne: Bool = false) throws {
+    @discardableResult func append(_ mutations: [Mutation], asOne: Bool = false) throws -> [Int64] {
         try transaction {
             var group: Int64 = asOne && mutations.count > 1 ? -1 : 0
+            var positions: [Int64] = []
             for mutation in mutations {
-                let sequence = try append(mutation, group: group)
+                guard let (sequence, position) = try append(mutation, group: group) else { continue }
                 if group == -1 { group = sequence }
+                positions.append(position)
             }
+            return positions
         }
     }
 
-    private func append(_ mutation: Mutation, group: Int64) throws -> Int64 {
+    private func append(_ mutation: Mutation, group: Int64) throws -> (sequence: Int64, position: Int64)? {
         let path = mutation.name.path
         guard mutation.name.database == databaseName else {
             throw DocumentClientError(
@@ -48,17 +53,22 @@ extension ReplicaFile {
             if isFirst, before.kind == .create, mutation.kind == .delete, before.companions.isEmpty,
                 before.copyOf == nil
             {
-                try deleteMutation(last)
-                return last
+                guard let position = journal.entries[last]?.position else { return nil }
+                try deleteMutation(last, .committed(nil))
+                return (last, position)
             }
             if let joined = before.followed(by: mutation) {
                 let needsRead = isFirst && state == .unknown && joined.needsRead(on: .unknown)
-                return try insertMutation(joined, group: 0, needsRead: needsRead, replacing: last)
+                return placed(try insertMutation(joined, group: 0, needsRead: needsRead, replacing: last))
             }
         }
-        if chain.isEmpty, state == .missing, mutation.kind == .delete { return 0 }
+        if chain.isEmpty, state == .missing, mutation.kind == .delete { return nil }
         let needsRead = chain.isEmpty && state == .unknown && mutation.needsRead(on: .unknown)
-        return try insertMutation(mutation, group: group, needsRead: needsRead)
+        return placed(try insertMutation(mutation, group: group, needsRead: needsRead))
+    }
+
+    private func placed(_ sequence: Int64) -> (sequence: Int64, position: Int64)? {
+        journal.entries[sequence].map { (sequence, $0.position) }
     }
 
     /// Discards the mutations of a document that were not sent or were rejected. Those that may be
@@ -67,7 +77,7 @@ extension ReplicaFile {
         try transaction {
             for sequence in journal.sequences(of: path) {
                 guard let entry = journal.entries[sequence], entry.isUnsent || entry.isParked else { continue }
-                try deleteMutation(sequence)
+                try deleteMutation(sequence, .discarded)
             }
             try touch(path)
         }
@@ -80,7 +90,7 @@ extension ReplicaFile {
             let group = journal.entries.values.filter { entry.group != 0 && $0.group == entry.group }.map(\.sequence)
             for member in Set(group + [sequence]).sorted() {
                 guard let path = journal.entries[member]?.path else { continue }
-                try deleteMutation(member)
+                try deleteMutation(member, .discarded)
                 try touch(path)
                 try requireRead(path)
             }

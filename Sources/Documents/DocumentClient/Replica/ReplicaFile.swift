@@ -12,6 +12,8 @@ final class ReplicaFile {
     var journal = Journal()
     /// The paths whose view changed since they were last taken.
     var changedPaths: Set<String> = []
+    /// The outcomes of mutations since this was last taken, oldest first, by their positions.
+    var outcomes: [(position: Int64, outcome: MutationOutcome)] = []
     private var number: Int64 = 0
     private var journalChanged = false
     /// Decoded mutations. Each is read several times before it is removed.
@@ -41,6 +43,7 @@ final class ReplicaFile {
     ) throws -> Result {
         guard !database.isInTransaction else { return try body() }
         let before = number
+        let outcomeCount = outcomes.count
         journalChanged = false
         do {
             return try database.transaction(waitingForDisk ? .full : .normal) {
@@ -54,6 +57,7 @@ final class ReplicaFile {
             }
         } catch {
             number = before
+            outcomes.removeLast(outcomes.count - outcomeCount)
             // The numbers of discarded mutations will be assigned to others.
             forgetDecoded()
             if journalChanged { try? loadJournal(keeping: journal.entries) }
@@ -133,8 +137,12 @@ final class ReplicaFile {
 
     private static let decodedLimit = 1 << 20
 
-    func deleteMutation(_ sequence: Int64) throws {
+    /// Removes a mutation from the journal.
+    ///
+    /// - Parameter outcome: what became of it.
+    func deleteMutation(_ sequence: Int64, _ outcome: MutationOutcome) throws {
         journalChanged = true
+        if let entry = journal.entries[sequence] { outcomes.append((entry.position, outcome)) }
         decoded[sequence] = nil
         journal.remove(sequence)
         try database.execute("DELETE FROM client_mutation WHERE sequence=?", [.integer(sequence)])
@@ -197,11 +205,12 @@ final class ReplicaFile {
                 if entry.group == 0, !entry.isUnderWay, entry.trace != .open,
                     let joined = try joined(sequence, followers)
                 {
-                    for follower in followers { try deleteMutation(follower) }
+                    for follower in followers { try deleteMutation(follower, .joined(entry.position)) }
                     try insertMutation(joined, group: 0, needsRead: entry.needsRead, replacing: sequence)
                     continue
                 }
                 journal.park([sequence])
+                outcomes.append((entry.position, .rejected(reason)))
                 let sql = "UPDATE client_mutation SET parked=? WHERE sequence=?"
                 try database.execute(sql, [.text(reason), .integer(sequence)])
                 waiting += followers + journal.members(of: entry.group)

@@ -10,6 +10,18 @@ public struct QuerySnapshot: Sendable {
     /// Whether the remote may have newer results.
     public let isFromCache: Bool
 
+    init(documents: [DocumentSnapshot], changes: [QueryChange], isFromCache: Bool) {
+        self.documents = documents
+        self.changes = changes
+        self.isFromCache = isFromCache
+    }
+
+    /// Creates the first snapshot of results that were read once.
+    package init(found documents: [DocumentSnapshot], isFromCache: Bool) {
+        self.init(
+            documents: documents, changes: QueryChange.between([], documents), isFromCache: isFromCache)
+    }
+
     /// Whether a document contains changes that the remote has not committed yet.
     public var hasPendingWrites: Bool { documents.contains(where: \.hasPendingWrites) }
 }

@@ -22,6 +22,9 @@ public struct QuerySnapshots: AsyncSequence, Sendable {
 
         /// Waits for the next snapshot. Returns nil when the client is closed or the task is
         /// cancelled.
+        ///
+        /// - Throws: `RemoteError` if the remote refuses to watch the query. The local results are
+        ///   delivered before.
         public mutating func next() async throws -> QuerySnapshot? {
             let current: QuerySubscription
             if let subscription {

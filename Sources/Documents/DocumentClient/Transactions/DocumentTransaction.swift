@@ -12,6 +12,14 @@ public final class DocumentTransaction: Sendable {
     private struct State {
         var versions: [DocumentName: Timestamp?] = [:]
         var writes: [Write] = []
+
+        /// Records the version of a document that was read.
+        mutating func note(_ document: Document?, _ name: DocumentName) throws {
+            if let known = versions[name], known != document?.updateTime {
+                throw RemoteError(.precondition, "The document \(name.path) changed between two reads.")
+            }
+            versions.updateValue(document?.updateTime, forKey: name)
+        }
     }
 
     private let remote: any RemoteDocuments
@@ -22,17 +30,24 @@ public final class DocumentTransaction: Sendable {
     /// Returns the remote's document; nil if it does not exist. All reads must precede the first
     /// write.
     public func document(_ name: DocumentName) async throws -> Document? {
-        guard state.withLock({ $0.writes.isEmpty }) else {
-            throw DocumentClientError(.invalid, "A transaction reads all its documents before its first write.")
-        }
+        guard state.withLock({ $0.writes.isEmpty }) else { throw Self.readAfterWrite }
         let document = try await remote.documents([name]).found.first.map { try Document($0) }
-        try state.withLock { state in
-            if let known = state.versions[name], known != document?.updateTime {
-                throw RemoteError(.precondition, "The document \(name.path) changed between two reads.")
-            }
-            state.versions.updateValue(document?.updateTime, forKey: name)
-        }
+        try state.withLock { try $0.note(document, name) }
         return document
+    }
+
+    private static let readAfterWrite = DocumentClientError(
+        .invalid, "A transaction reads all its documents before its first write.")
+
+    /// Returns the remote's results of a query. All reads must precede the first write.
+    ///
+    /// The commit fails if one of the results has changed since. A document that has become a result
+    /// meanwhile is not noticed.
+    public func documents(_ query: Query) async throws -> [Document] {
+        guard state.withLock({ $0.writes.isEmpty }) else { throw Self.readAfterWrite }
+        let documents = try await remote.results(of: query).map { try Document($0) }
+        try state.withLock { state in for document in documents { try state.note(document, document.name) } }
+        return documents
     }
 
     /// Replaces the content of the document, and creates it if it does not exist.
@@ -50,6 +65,20 @@ public final class DocumentTransaction: Sendable {
 
     /// Deletes the document.
     public func delete(_ name: DocumentName) { add(.delete(name), mask: nil, transforms: [], otherwise: nil) }
+
+    /// Applies mutations in order.
+    package func apply(_ mutations: [Mutation]) {
+        for mutation in mutations {
+            switch mutation.kind {
+            case .create, .set: set(mutation.name, mutation.fields, transforms: mutation.transforms)
+            case .merge, .update:
+                add(
+                    .update(mutation.name, fields: mutation.fields), mask: mutation.mask,
+                    transforms: mutation.transforms, otherwise: mutation.kind == .update ? .exists(true) : nil)
+            case .delete: delete(mutation.name)
+            }
+        }
+    }
 
     /// Adds a write.
     ///
@@ -95,6 +124,15 @@ extension DocumentDatabase {
     ///   effect.
     public nonisolated func runTransaction<Result: Sendable>(
         attempts: Int = 5, _ body: @Sendable (DocumentTransaction) async throws -> Result
+    ) async throws -> Result {
+        try await DocumentTransaction.run(on: remote, environment, attempts: attempts, body)
+    }
+}
+
+extension DocumentTransaction {
+    fileprivate static func run<Result: Sendable>(
+        on remote: any RemoteDocuments, _ environment: Environment, attempts: Int,
+        _ body: @Sendable (DocumentTransaction) async throws -> Result
     ) async throws -> Result {
         var delay = Backoff.firestore
         for _ in 0..<max(1, attempts) {

@@ -1,0 +1,62 @@
+package import DocumentModel
+import FirestoreProtocol
+
+/// Reads from the remote what a replica need not have, and keeps it there.
+package struct RemoteReader: Sendable {
+    private let client: DocumentDatabase
+    private let remote: any RemoteDocuments
+
+    package init(_ client: DocumentDatabase) {
+        self.client = client
+        remote = client.remote
+    }
+
+    /// Reads a document.
+    ///
+    /// - Returns: The document as the replica has it afterwards, with local changes applied.
+    /// - Throws: `RemoteError`.
+    package func document(_ name: DocumentName) async throws -> DocumentSnapshot {
+        let answer = try await remote.documents([name])
+        try await client.keep(answer.found, missing: answer.missing, at: answer.readTime)
+        return try await client.document(name)
+    }
+
+    /// Reads the results of a query.
+    ///
+    /// - Returns: The results in the query's order, with local changes applied.
+    /// - Throws: `RemoteError`; `DocumentClientError` with `invalid`.
+    package func documents(_ query: Query) async throws -> [DocumentSnapshot] {
+        let found = try await remote.results(of: query)
+        try await client.keep(found, missing: [], at: nil)
+        // Older local documents that the remote did not return are no results any more.
+        let names = Set(found.map(\.name))
+        return try await client.documents(query).filter { names.contains($0.name) || $0.hasPendingWrites }
+    }
+
+    /// Returns values that the remote computes over the results of a query, by their aliases. Local
+    /// changes that it has not received do not count.
+    ///
+    /// - Throws: `RemoteError`.
+    package func aggregates(_ aggregations: [Query.Aggregation], of query: Query) async throws -> [String: Value] {
+        try await remote.aggregates(aggregations, of: query)
+    }
+}
+
+extension DocumentDatabase {
+    /// Whether the remote has once reported all results of a query to this replica.
+    package func hasResults(of query: Query) throws -> Bool {
+        try checkOpen()
+        return try !replica.target(for: query).resumeToken.isEmpty
+    }
+
+    /// Takes documents over that were read from the remote.
+    func keep(_ found: [EncodedDocument], missing: [DocumentName], at readTime: Timestamp?) async throws {
+        try checkOpen()
+        var items = found.map { Boundary.Item.changed($0, added: [], removed: []) }
+        items += missing.map { .deleted($0, readTime: readTime) }
+        let known = try replica.remoteTime ?? Timestamp(microseconds: 0)
+        try await handle(
+            try replica.receive(Boundary(items: items, readTime: known, resumeToken: [], targets: [])))
+        published()
+    }
+}
