@@ -43,6 +43,8 @@ let package = Package(
         .executable(name: "ferryd", targets: ["ferryd"]),
         .executable(name: "ferry", targets: ["ferry"]),
         .executable(name: "ferry-server", targets: ["ferry-server"]),
+        .library(name: "FerryKit", targets: ["FerryKit"]),
+        .library(name: "FerryKitTestSupport", targets: ["FerryKitTestSupport"]),
         .library(name: "DocumentClient", targets: ["DocumentClient", "DocumentModel"]),
         .library(name: "ObjectStorage", targets: ["ObjectStorage"]),
         .library(name: "TaskModel", targets: ["TaskModel"]),
@@ -156,6 +158,19 @@ let package = Package(
                 "ObjectStorage", "S3Server", "SQLite", "SystemIO",
             ]),
 
+        // Library
+        target(
+            "FerryKit", in: "Library",
+            uses: [
+                "AccountClient", "DocumentClient", "DocumentCoding", "DocumentModel", "HTTPClient", "HTTPMessages",
+                "IdentityProtocol", "JSON", "Merge", "SQLite", "SystemIO",
+            ]),
+        target(
+            "FerryKitTestSupport", in: "Library",
+            uses: [
+                "DocumentClient", "DocumentModel", "FerryKit", "FirestoreProtocol", "IdentityProtocol",
+            ]),
+
         // Tasks
         target("TaskFolder", in: "Tasks", uses: ["SystemIO"]),
         target("Reconciliation", in: "Tasks", uses: ["DocumentModel", "Merge", "TaskModel"]),
@@ -245,6 +260,7 @@ let package = Package(
                 "PostgresTestKit",
             ]),
         tests("DocumentClient", uses: ["DocumentModel", "DocumentStore", "Merge", "SQLite"]),
+        tests("DocumentClient", uses: ["DocumentModel", "DocumentStore", "FerryKitTestSupport", "Merge", "SQLite"]),
         tests(
             "ObjectStorage",
             uses: [
@@ -280,6 +296,7 @@ let package = Package(
             uses: [
                 "BucketStore", "Cryptography", "DocumentModel", "DocumentStore", "ObjectStorage", "SQLite", "SystemIO",
             ]),
+        tests("FerryKit", uses: ["FerryKitTestSupport"]),
         tests("TaskFolder", uses: ["SystemIO"]),
         tests("Reconciliation", uses: ["DocumentModel", "Merge", "ReconciliationTestKit", "TaskModel"]),
         tests(

@@ -13,7 +13,7 @@ if [[ ${1:-} == --soak ]]; then
     exit 1
 fi
 
-all=(format build unit simulation interop end-to-end ordinary-user systemd)
+all=(format build unit library simulation interop end-to-end ordinary-user systemd)
 wanted=("${@:-${all[@]}}")
 for step in "${wanted[@]}"; do
     [[ " ${all[*]} release " == *" $step "* ]] || { echo "There is no step '$step'. Steps: ${all[*]}"; exit 2; }
@@ -21,7 +21,7 @@ done
 steps=(packages)
 for step in "${wanted[@]}"; do
     case $step in
-        unit) steps+=(build) ;;
+        unit | library) steps+=(build) ;;
         simulation | interop | end-to-end | ordinary-user | systemd) steps+=(release) ;;
     esac
     steps+=("$step")

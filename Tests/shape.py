@@ -13,6 +13,8 @@ CYCLE = 4
 SERVER_LINES = 3000
 # The plan for the Tasks layer rebuilds these types; then the limits apply to them as well.
 EXEMPT = {"TaskSync"}
+# Its interface is a circle: a document has a reference, which reads documents and leads to collections, which are queried for documents.
+CIRCULAR = {"FerryKit"}
 
 DECLARATION = re.compile(
     r"^[ \t]*(?:@[\w().]+[ \t]+)*(?:(?:public|package|internal|fileprivate|private|final|indirect|nonisolated)[ \t]+)*"
@@ -113,7 +115,7 @@ def problems(target, found):
     result = [f"{target.name}: {name} has {found[name][0]} lines; at most {TYPE_LINES}" for name in large]
     result += [
         f"{target.name}: {len(circle)} types in a circle; at most {CYCLE}: {' '.join(sorted(circle))}"
-        for circle in circles(found) if len(circle) > CYCLE
+        for circle in circles(found) if len(circle) > CYCLE and target.name not in CIRCULAR
     ]
     lines = lines_of(target)
     if target.name == "FerryServer" and lines > SERVER_LINES:

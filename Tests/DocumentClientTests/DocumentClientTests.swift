@@ -1,4 +1,5 @@
 import DocumentModel
+import FerryKitTestSupport
 import SystemTestKit
 import Testing
 

@@ -1,4 +1,5 @@
 import DocumentModel
+import FerryKitTestSupport
 import FirestoreProtocol
 import SQLite
 

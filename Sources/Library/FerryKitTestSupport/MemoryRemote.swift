@@ -1,28 +1,29 @@
-import DocumentModel
+package import DocumentClient
+package import DocumentModel
 import FirestoreProtocol
-
-@testable import DocumentClient
 
 /// A remote in memory that is as strict as the real one and never waits: it orders commits, checks
 /// preconditions, and knows what a listen stream reports from any earlier point.
 ///
 /// `@unchecked Sendable`: `ServedRemote` uses it only under its lock, other tests from one task.
-final class MemoryRemote: @unchecked Sendable {
-    private(set) var documents: [DocumentName: Document] = [:]
+package final class MemoryRemote: @unchecked Sendable {
+    package private(set) var documents: [DocumentName: Document] = [:]
     /// The commits that changed something, with the changed documents; nil for a deleted one.
-    private(set) var log: [(time: Timestamp, changes: [(DocumentName, Document?)])] = []
+    package private(set) var log: [(time: Timestamp, changes: [(DocumentName, Document?)])] = []
     private var now: Int64 = 1_000_000_000_000_000
     /// Rejects a whole commit, as rules and limits do.
-    var refuses: (Write) -> RemoteError.Code? = { _ in nil }
-    private(set) var commitCount = 0
-    private(set) var refusedCount = 0
+    package var refuses: (Write) -> RemoteError.Code? = { _ in nil }
+    package private(set) var commitCount = 0
+    package private(set) var refusedCount = 0
 
-    func tick() -> Timestamp {
+    package init() {}
+
+    package func tick() -> Timestamp {
         now += 1
         return Timestamp(microseconds: now)
     }
 
-    func commit(_ writes: [Write]) throws -> CommitResult {
+    package func commit(_ writes: [Write]) throws -> CommitResult {
         commitCount += 1
         let time = tick()
         var after = documents
@@ -49,18 +50,18 @@ final class MemoryRemote: @unchecked Sendable {
         return CommitResult(writeResults: results, commitTime: time)
     }
 
-    func read(_ names: [DocumentName]) -> RemoteRead {
+    package func read(_ names: [DocumentName]) -> RemoteRead {
         RemoteRead(
             found: names.compactMap { documents[$0].map { EncodedDocument($0) } },
             missing: names.filter { documents[$0] == nil }, readTime: tick())
     }
 
     /// Forgets the log, which makes older resume tokens invalid.
-    func forgetHistory() { forgotten = log.count }
+    package func forgetHistory() { forgotten = log.count }
     private var forgotten = 0
 
     /// Returns the events of a new target until it is current, without the boundary.
-    func start(_ target: RemoteTarget) -> [RemoteEvent] {
+    package func start(_ target: RemoteTarget) -> [RemoteEvent] {
         var events: [RemoteEvent] = [.targetChange(.init(.added, targetIDs: [target.id]))]
         let position = Int(String(decoding: target.resumeToken, as: UTF8.self)) ?? -1
         if position >= forgotten, position <= log.count {
@@ -77,7 +78,7 @@ final class MemoryRemote: @unchecked Sendable {
     }
 
     /// Returns one boundary for each commit since `position`.
-    func news(_ targets: [RemoteTarget], after position: Int) -> [RemoteEvent] {
+    package func news(_ targets: [RemoteTarget], after position: Int) -> [RemoteEvent] {
         var events: [RemoteEvent] = []
         for index in min(position, log.count)..<log.count {
             let commit = log[index]
@@ -98,9 +99,9 @@ final class MemoryRemote: @unchecked Sendable {
     }
 
     /// Returns a boundary after everything that was reported so far.
-    func boundary() -> RemoteEvent { boundary(at: log.count) }
+    package func boundary() -> RemoteEvent { boundary(at: log.count) }
 
-    func matching(_ target: RemoteTarget) -> [Document] {
+    package func matching(_ target: RemoteTarget) -> [Document] {
         documents.values.filter { matches($0, target) }.sorted { $0.name.path < $1.name.path }
     }
 

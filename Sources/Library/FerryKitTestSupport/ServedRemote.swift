@@ -1,11 +1,10 @@
-import DocumentModel
-import FirestoreProtocol
+package import DocumentClient
+package import DocumentModel
+package import FirestoreProtocol
 import Synchronization
 
-@testable import DocumentClient
-
 /// A `MemoryRemote` with the protocol of a real remote: it has streams and can fail.
-final class ServedRemote: RemoteDocuments {
+package final class ServedRemote: RemoteDocuments {
     private struct State {
         var remote = MemoryRemote()
         var streams: [Int: Stream] = [:]
@@ -27,8 +26,10 @@ final class ServedRemote: RemoteDocuments {
 
     private let state = Mutex(State())
 
+    package init() {}
+
     /// Runs `body` with the remote and reports its changes to the streams.
-    func with<Result>(_ body: (MemoryRemote) throws -> Result) rethrows -> Result {
+    package func with<Result>(_ body: (MemoryRemote) throws -> Result) rethrows -> Result {
         try state.withLock { state in
             defer { Self.tell(&state) }
             return try body(state.remote)
@@ -36,7 +37,7 @@ final class ServedRemote: RemoteDocuments {
     }
 
     /// Makes every call and every stream fail with `code`; nil to work again.
-    func fail(_ code: RemoteError.Code?) {
+    package func fail(_ code: RemoteError.Code?) {
         state.withLock { state in
             state.failure = code
             guard let code else { return }
@@ -46,10 +47,10 @@ final class ServedRemote: RemoteDocuments {
     }
 
     /// Whether commits are applied but answered with a failure.
-    func loseAnswers(_ losesAnswers: Bool) { state.withLock { $0.losesAnswers = losesAnswers } }
+    package func loseAnswers(_ losesAnswers: Bool) { state.withLock { $0.losesAnswers = losesAnswers } }
 
     /// Ends all streams. The next ones begin with this lineage.
-    func set(lineage: String) {
+    package func set(lineage: String) {
         state.withLock { state in
             state.lineage = lineage
             for stream in state.streams.values { stream.events.finish() }
@@ -57,13 +58,13 @@ final class ServedRemote: RemoteDocuments {
         }
     }
 
-    func refuse(toWatch collection: String) { state.withLock { _ = $0.refused.insert(collection) } }
+    package func refuse(toWatch collection: String) { state.withLock { _ = $0.refused.insert(collection) } }
 
-    func whileOpening(_ body: @escaping @Sendable () async -> Void) { state.withLock { $0.opening = body } }
+    package func whileOpening(_ body: @escaping @Sendable () async -> Void) { state.withLock { $0.opening = body } }
 
-    var streamCount: Int { state.withLock { $0.streams.count } }
+    package var streamCount: Int { state.withLock { $0.streams.count } }
 
-    func commit(_ writes: [Write]) async throws -> CommitResult {
+    package func commit(_ writes: [Write]) async throws -> CommitResult {
         try state.withLock { state in
             if let code = state.failure { throw RemoteError(code, "unplugged") }
             defer { Self.tell(&state) }
@@ -73,18 +74,18 @@ final class ServedRemote: RemoteDocuments {
         }
     }
 
-    func documents(_ names: [DocumentName]) async throws -> RemoteRead {
+    package func documents(_ names: [DocumentName]) async throws -> RemoteRead {
         try state.withLock { state in
             if let code = state.failure { throw RemoteError(code, "unplugged") }
             return state.remote.read(names)
         }
     }
 
-    func results(of query: Query) async throws -> [EncodedDocument] {
+    package func results(of query: Query) async throws -> [EncodedDocument] {
         state.withLock { $0.remote.matching(RemoteTarget(id: 1, query: query)).map { EncodedDocument($0) } }
     }
 
-    func listen(_ targets: [RemoteTarget], seen: Timestamp?) async throws -> any RemoteListen {
+    package func listen(_ targets: [RemoteTarget], seen: Timestamp?) async throws -> any RemoteListen {
         if let opening = state.withLock({ $0.opening.take() }) { await opening() }
         return try state.withLock { state in
             if let code = state.failure { throw RemoteError(code, "unplugged") }

@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# Checks FerryKit as its users meet it: programs that the compiler must refuse, the listings of the documentation, and the
+# documentation itself. Needs the debug build.
+source "$(dirname "$0")/common.sh"
+
+modules=$(swift build --show-bin-path)/Modules
+log=$(mktemp)
+python3 Tests/WrongPrograms/check.py "$modules" Sources/C/* | tee "$log"
+count_last_line "$log"
+rm -f "$log"
+
+document() {
+    local directory
+    directory=$(mktemp -d)
+    trap 'rm -rf "$directory"' RETURN
+    mkdir "$directory/graph-all" && swift symbolgraph-extract -module-name FerryKit -target "$(uname -m)-unknown-linux-gnu" -I "$modules" \
+        $(printf -- '-I %s ' Sources/C/*) -minimum-access-level public -output-dir "$directory/graph-all" &&
+        mkdir "$directory/graph" && mv "$directory/graph-all/FerryKit.symbols.json" "$directory/graph" &&
+        docc convert Sources/Library/FerryKit/FerryKit.docc --fallback-display-name FerryKit \
+            --fallback-bundle-identifier FerryKit --additional-symbol-graph-dir "$directory/graph" \
+            --warnings-as-errors --output-path "$directory/FerryKit.doccarchive"
+}
+check "docc convert --warnings-as-errors" document
+finish
