@@ -46,6 +46,27 @@ import Testing
         #expect(boundaries(session.received(boundary(2, token: [3]))).isEmpty)
     }
 
+    @Test mutating func `a target that is watched again at once is not taken for refused`() throws {
+        let target = RemoteTarget(id: 1, query: tasksQuery)
+        _ = session.open()
+        _ = session.received(.targetChange(.init(.added, targetIDs: [1])))
+        let removal = session.remove(1)
+        #expect(removal.contains { if case .remove(1) = $0 { true } else { false } })
+        // Nothing is requested until the remote has confirmed the removal.
+        #expect(targets(session.add(target)).isEmpty)
+        let confirmed = session.received(.targetChange(.init(.removed, targetIDs: [1])))
+        #expect(targets(confirmed).map(\.id) == [1])
+        #expect(!confirmed.contains { if case .refused = $0 { true } else { false } })
+        // On another stream there is nothing to wait for.
+        _ = session.remove(1)
+        _ = session.add(target)
+        _ = session.ended(.transient)
+        #expect(targets(session.open()).map(\.id) == [1])
+        _ = session.received(.targetChange(.init(.added, targetIDs: [1])))
+        _ = session.received(.targetChange(.init(.current, targetIDs: [1])))
+        #expect(boundaries(session.received(boundary(1, token: [2]))).map(\.targets) == [[1]])
+    }
+
     @Test mutating func `a token that the remote does not know is dropped, and the target requested again`() throws {
         _ = session.open()
         let cause = RemoteError(.invalid, "bad resume token")

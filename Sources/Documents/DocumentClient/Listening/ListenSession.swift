@@ -55,6 +55,8 @@ struct ListenSession: Sendable {
     }
 
     private var targets: [Int32: Target] = [:]
+    /// Targets that were removed on the present stream, which the remote has not confirmed.
+    private var leaving: Set<Int32> = []
     private var isOpen = false
     private var items: [Boundary.Item] = []
     /// The read time of the newest boundary that was passed on. Idle boundaries are passed on only
@@ -85,6 +87,11 @@ struct ListenSession: Sendable {
         guard targets[target.id] == nil else { return [] }
         targets[target.id] = Target(query: target.query, token: target.resumeToken)
         guard isOpen else { return [] }
+        if leaving.contains(target.id) {
+            // The confirmation of the removal would be taken for the end of the new target.
+            targets[target.id]?.phase = .removing(again: true)
+            return []
+        }
         return ask(target.id)
     }
 
@@ -93,7 +100,10 @@ struct ListenSession: Sendable {
         guard isOpen else { return [] }
         switch target.phase {
         case .closed, .refused: return []
-        case .adding, .active, .removing, .requestedAgain: return [.remove(id), currentTargets]
+        case .removing: return [currentTargets]
+        case .adding, .active, .requestedAgain:
+            leaving.insert(id)
+            return [.remove(id), currentTargets]
         }
     }
 
@@ -106,6 +116,7 @@ struct ListenSession: Sendable {
             targets[id]?.isCurrent = false
             guard isOpen, case .active? = targets[id]?.phase else { continue }
             targets[id]?.phase = .removing(again: true)
+            leaving.insert(id)
             actions.append(.remove(id))
         }
         return actions + [currentTargets]
@@ -151,6 +162,7 @@ struct ListenSession: Sendable {
         isOpen = false
         isHealthy = false
         items = []
+        leaving = []
         for id in targets.keys {
             targets[id]?.phase = .closed
             targets[id]?.isCurrent = false
@@ -223,6 +235,7 @@ struct ListenSession: Sendable {
     }
 
     private mutating func wasRemoved(_ id: Int32, cause: RemoteError?) -> [Action] {
+        leaving.remove(id)
         guard let target = targets[id] else { return [] }
         targets[id]?.isCurrent = false
         if case .removing(again: true) = target.phase { return ask(id) }
