@@ -1,0 +1,128 @@
+"""The programs of Examples, built as packages of their own and run against a server on loopback."""
+import subprocess
+import threading
+from pathlib import Path
+
+import pytest
+
+from harness import PASSWORD, Server, until
+
+EXAMPLES = Path(__file__).parents[2] / "Examples"
+
+
+@pytest.fixture(scope="session")
+def programs():
+    subprocess.run(["swift", "build", "--package-path", EXAMPLES], check=True, timeout=1800)
+    place = subprocess.run(
+        ["swift", "build", "--package-path", EXAMPLES, "--show-bin-path"], check=True, capture_output=True, text=True)
+    return Path(place.stdout.strip())
+
+
+def run(program, *arguments):
+    done = subprocess.run([program, *map(str, arguments)], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout.splitlines()
+
+
+class Window:
+    """A `MakeItSo` in a terminal of its own."""
+
+    def __init__(self, program, url, directory):
+        self.process = subprocess.Popen(
+            [program, url, str(directory)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            text=True)
+        self.lines = []
+        self.reader = threading.Thread(target=self.read, daemon=True)
+        self.reader.start()
+
+    def read(self):
+        for line in self.process.stdout:
+            self.lines.append(line.rstrip("\n"))
+
+    def type(self, line):
+        self.process.stdin.write(line + "\n")
+        self.process.stdin.flush()
+
+    def screen(self):
+        """The tasks as they were shown last."""
+        shown = []
+        for line in self.lines:
+            if line.startswith("-- "):
+                shown = []
+            elif line[:1].isdigit() or line.startswith("      "):
+                shown.append(line.strip())
+        return shown
+
+    def shows(self, *lines):
+        until(lambda: self.screen() == list(lines), lambda: f"{lines}, not {self.lines[-20:]}")
+
+    def says(self, text):
+        until(lambda: any(text in line for line in self.lines), lambda: f"{text!r} in {self.lines[-20:]}")
+
+    def close(self):
+        self.type("quit")
+        assert self.process.wait(20) == 0
+
+
+def test_repository(programs, server, root):
+    assert run(programs / "Repository", server.url, root / "state") == [
+        "memory: [\"Call Ada\"]", "ferry: [\"Call Ada\"]"]
+
+
+def test_chat(programs, server, root):
+    assert run(programs / "Chat", server.url, root / "state") == [
+        "kitchen: Who has the milk? | It is on the table.",
+        "all rooms: Who has the milk? | It is on the table. | The roses bloom.",
+        "counted: 3",
+        "room: Kitchen 2",
+    ]
+
+
+def test_cloud_firestore(programs, root):
+    server = Server(root, "--emulator")
+    server.start()
+    try:
+        assert run(programs / "CloudFirestore", server.documents, "demo-project", root / "state") == [
+            "large: Paris, Lyon", "people: 2970000", "paris: 2100001"]
+    finally:
+        server.stop()
+
+
+def test_two_windows_in_step(programs, server, root):
+    one = Window(programs / "MakeItSo", server.url, root / "one")
+    one.type("add Buy milk")
+    one.shows("1. [ ] Buy milk")
+    until(lambda: "-- 1 tasks" in one.lines, "a task that the server has")
+    one.type("add Call Ada")
+    one.shows("1. [ ] Buy milk", "2. [ ] Call Ada")
+    one.type("high 2")
+    one.shows("1. [ ] Call Ada !", "2. [ ] Buy milk")
+    one.type(f"link ada@example.org {PASSWORD}")
+    one.type("who")
+    one.says("ada@example.org")
+    one.type("sync")
+    one.says("in step")
+
+    two = Window(programs / "MakeItSo", server.url, root / "two")
+    two.type(f"login ada@example.org {PASSWORD}")
+    two.shows("1. [ ] Call Ada !", "2. [ ] Buy milk")
+    two.type("done 1")
+    one.shows("1. [x] Call Ada !", "2. [ ] Buy milk")
+
+    # Both write while the server is away. Nothing is lost.
+    server.stop()
+    one.type("note 2 two liters")
+    two.type("title 2 Buy oat milk")
+    one.shows("1. [x] Call Ada !", "2. [ ] Buy milk", "two liters")
+    two.shows("1. [x] Call Ada !", "2. [ ] Buy oat milk")
+    server.start()
+    both = ("1. [x] Call Ada !", "2. [ ] Buy oat milk", "two liters")
+    one.shows(*both)
+    two.shows(*both)
+
+    # An account that exists is not linked twice.
+    three = Window(programs / "MakeItSo", server.url, root / "three")
+    three.type(f"link ada@example.org {PASSWORD}")
+    three.says("has an account")
+    for window in (one, two, three):
+        window.close()
