@@ -53,10 +53,8 @@ let package = Package(
         // C
         cLibrary("CSQLite"), cLibrary("CDeflate"), cLibrary("CISAL"), cLibrary("CZlib"), cLibrary("CCurl"),
         cLibrary("CNGHTTP2"), cLibrary("CMicroHTTPD"), cLibrary("COpenSSL"), cLibrary("CYAML"),
-        cLibrary("CExpat"), cLibrary("CPCRE2"), cLibrary("CSystemd"), cLibrary("CLinux"), cLibrary("CGear"),
-        cLibrary("CMultiBufferHash"),
         cLibrary("CExpat"), cLibrary("CPCRE2"), cLibrary("CPQ"),
-        cLibrary("CSystemd"), cLibrary("CLinux"), cLibrary("CGear"),
+        cLibrary("CSystemd"), cLibrary("CLinux"), cLibrary("CGear"), cLibrary("CMultiBufferHash"),
 
         // System
         target("JSON", in: "System"),
@@ -259,7 +257,6 @@ let package = Package(
                 "DocumentModel", "DocumentStore", "DocumentStoreTestKit", "FirestoreProtocol", "PostgreSQL",
                 "PostgresTestKit",
             ]),
-        tests("DocumentClient", uses: ["DocumentModel", "DocumentStore", "Merge", "SQLite"]),
         tests("DocumentClient", uses: ["DocumentModel", "DocumentStore", "FerryKitTestSupport", "Merge", "SQLite"]),
         tests(
             "ObjectStorage",

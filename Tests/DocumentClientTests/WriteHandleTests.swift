@@ -1,5 +1,6 @@
 import DocumentModel
 import FerryKitTestSupport
+import SystemTestKit
 import Testing
 
 @testable import DocumentClient
