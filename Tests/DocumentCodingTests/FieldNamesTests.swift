@@ -76,6 +76,20 @@ struct FieldNamesTests {
         #expect(try path(\.extra?.due) == "extra.due")
     }
 
+    @Test func `a structure with a single field is above it`() throws {
+        struct Outer: Codable {
+            struct Box: Codable { var inner: Inner }
+            struct Inner: Codable { var only: Int }
+            var box: Box
+            var other: Box?
+        }
+        #expect(try FieldNames.path(of: \Outer.box).description == "box")
+        #expect(try FieldNames.path(of: \Outer.box.inner).description == "box.inner")
+        #expect(try FieldNames.path(of: \Outer.box.inner.only).description == "box.inner.only")
+        #expect(try FieldNames.path(of: \Outer.other).description == "other")
+        #expect(try FieldNames.path(of: \Outer.other?.inner).description == "other.inner")
+    }
+
     @Test func `a computed property has the field it is computed from`() throws {
         #expect(try path(\.shout) == "title")
     }

@@ -44,6 +44,14 @@ package enum FieldNames {
         // All fields within a nested value have the path of that value in common.
         var common = hits.first ?? []
         for hit in hits.dropFirst() { common = Array(zip(common, hit).prefix { $0 == $1 }.map(\.0)) }
+        // A structure with a single field is above the path of that field.
+        let content = Swift.type(of: keyPath).valueType
+        let wanted = ObjectIdentifier((content as? any OptionalExample.Type)?.wrappedType ?? content)
+        for length in common.indices.map({ $0 + 1 })
+        where plain.types[Array(common.prefix(length))]?.contains(wanted) == true {
+            common.removeLast(common.count - length)
+            break
+        }
         guard let path = try? FieldPath(common) else {
             throw FieldNameError(
                 "\(keyPath) stands for no field: no field of \(Root.self) alone determines its value.")
@@ -75,6 +83,10 @@ package enum FieldNames {
         }
     }
 }
+
+/// Finds the type within an optional one.
+private protocol OptionalExample { static var wrappedType: any Any.Type { get } }
+extension Optional: OptionalExample { fileprivate static var wrappedType: any Any.Type { Wrapped.self } }
 
 /// The encoded form of an example.
 private struct EncodedExample: Equatable {

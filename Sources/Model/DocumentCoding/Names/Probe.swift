@@ -5,8 +5,14 @@ struct Probe: Decoder {
         let target: Int?
         private(set) var count = 0
         private(set) var path: [String] = []
+        /// The types that were decoded at each path.
+        private(set) var types: [[String]: Set<ObjectIdentifier>] = [:]
 
         init(target: Int?) { self.target = target }
+
+        func note(_ type: any Any.Type, at path: [any CodingKey]) {
+            types[path.map(\.stringValue), default: []].insert(ObjectIdentifier(type))
+        }
 
         /// Counts a field. Returns whether it is the one that differs.
         func isTarget(at path: [any CodingKey]) -> Bool {
@@ -35,6 +41,7 @@ struct Probe: Decoder {
 
     /// Returns an example of a type, in its other form if it is the field that differs.
     func example<T: Decodable>(of type: T.Type) throws -> T {
+        if counts { state.note(type, at: codingPath) }
         if let special = type as? any ValueCodable.Type { return try cast(Self.pick(special, isTarget())) }
         if let own = type as? any FieldExamples.Type { return try cast(Self.pick(own, isTarget())) }
         if let basic = type as? any BasicExample.Type { return try cast(basic.example(isTarget())) }
