@@ -43,6 +43,8 @@ import Testing
         #expect(try await milk.get()?.detail == Item.Detail(notes: "changed", due: due))
         try await milk.update { $0.remove(\.detail.due) }
         #expect(try await milk.get()?.detail == Item.Detail(notes: "changed"))
+        try await milk.update { $0.set(\.detail.due, to: due) }
+        #expect(try await milk.get()?.detail == Item.Detail(notes: "changed", due: due))
         await ferry.close()
     }
 

@@ -30,6 +30,13 @@ import DocumentModel
         NestedEdit(storage: storage, path: Result { try FieldNames.path(of: field) })
     }
 
+    /// Sets a field at any depth. `edit.detail.notes = text` reaches two levels, this method all.
+    public func set<Content: Encodable>(
+        _ field: any WritableKeyPath<Model, Content> & Sendable, to value: Content
+    ) {
+        storage.set(value) { try FieldNames.path(of: field) }
+    }
+
     /// Removes a field.
     public mutating func remove<Content>(_ field: any KeyPath<Model, Content?> & Sendable) {
         storage.change { $0.changes.updateValue(nil, forKey: try FieldNames.path(of: field)) }
