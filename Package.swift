@@ -101,7 +101,7 @@ let package = Package(
             "FirestoreServer", in: "Documents",
             uses: [
                 "Cryptography", "DocumentModel", "DocumentStore", "FirestoreProtocol", "GRPCProtocol", "GRPCServer",
-                "JSON", "SystemIO",
+                "HTTPMessages", "HTTPServer", "JSON", "SystemIO",
             ]),
 
         target(
@@ -269,7 +269,8 @@ let package = Package(
         tests(
             "S3Server",
             uses: ["BucketStore", "Cryptography", "HTTPMessages", "HTTPServer", "ObjectStorage", "SystemIO", "XML"]),
-        tests("FirestoreServer", uses: ["DocumentModel", "DocumentStore", "FirestoreProtocol"]),
+        tests(
+            "FirestoreServer", uses: ["DocumentModel", "DocumentStore", "FirestoreProtocol", "HTTPMessages", "JSON"]),
         tests(
             "AccessControl",
             uses: [

@@ -11,6 +11,28 @@ package enum GooglePaths {
         "v1", "v2", "emulator", "identitytoolkit.googleapis.com", "securetoken.googleapis.com",
     ]
 
+    /// Returns the answer to the request with which a browser asks whether a page of another site may call.
+    ///
+    /// Every site may: what a call may do follows from its token, and there are no cookies.
+    package static func preflight(_ request: HTTPServerRequest) -> HTTPResponse {
+        var headers: HTTPHeaders = [
+            "Access-Control-Allow-Origin": "*",
+            "Access-Control-Allow-Methods": "GET, POST, PATCH, PUT, DELETE, OPTIONS",
+            "Access-Control-Max-Age": "3600", "Vary": "Access-Control-Request-Headers",
+        ]
+        if let asked = request.headers["Access-Control-Request-Headers"], asked.utf8.count <= 2048 {
+            headers["Access-Control-Allow-Headers"] = asked
+        }
+        return HTTPResponse(.noContent, headers: headers)
+    }
+
+    /// Returns an answer that pages of other sites may read.
+    package static func shared(_ response: HTTPResponse) -> HTTPResponse {
+        var response = response
+        response.headers["Access-Control-Allow-Origin"] = "*"
+        return response
+    }
+
     /// Whether a path is one of these, or below one.
     package static func contain(_ path: String) -> Bool {
         path.hasPrefix("/") && roots.contains(String(path.dropFirst().prefix { $0 != "/" }))

@@ -1,16 +1,14 @@
 import DocumentModel
 import DocumentStore
 import FirestoreProtocol
-import GRPCProtocol
-import GRPCServer
 
 extension FirestoreService {
-    func runQuery(_ request: RunQueryRequest, _ caller: Caller, _ call: GRPCServerCall) async throws {
+    func runQuery(_ request: RunQueryRequest, _ caller: Caller, _ send: Send) async throws {
         let store = try await catalog.store(request.query.parent.database)
         if let explain = request.explain, !explain.analyze {
             try await access.check(list: request.query, asOf: nil, in: store, by: caller)
             let metrics = ExplainMetrics(indexes: try await store.plan(request.query, for: caller.account))
-            return try await call.send(RunQueryResponse(explainMetrics: metrics).encoded())
+            return try await send(RunQueryResponse(explainMetrics: metrics).encoded())
         }
         let start = ContinuousClock.now
         let (result, transaction) = try await store.reading(request.consistency, by: caller) { past in
@@ -18,7 +16,7 @@ extension FirestoreService {
         } _: { moment in
             try await store.query(request.query, at: moment, for: caller.account)
         }
-        if !transaction.isEmpty { try await call.send(RunQueryResponse(transaction: transaction).encoded()) }
+        if !transaction.isEmpty { try await send(RunQueryResponse(transaction: transaction).encoded()) }
         var documents = result.documents.makeAsyncIterator()
         var isFirst = true
         var count = 0
@@ -27,30 +25,30 @@ extension FirestoreService {
             if isFirst, documents.skippedCount > 0 {
                 let skipped = RunQueryResponse(
                     readTime: result.readTime, skippedResults: Int32(clamping: documents.skippedCount))
-                try await call.send(skipped.encoded())
+                try await send(skipped.encoded())
             }
             isFirst = false
             // A client may leave a response unread for long, so release each document before it is
             // sent.
             page.reverse()
             while let document = page.popLast() {
-                try await call.send(RunQueryResponse(document: document, readTime: result.readTime).encoded())
+                try await send(RunQueryResponse(document: document, readTime: result.readTime).encoded())
             }
         }
         // A query without results gets one response, with its read time.
         if isFirst {
             let empty = RunQueryResponse(
                 readTime: result.readTime, skippedResults: Int32(clamping: documents.skippedCount))
-            try await call.send(empty.encoded())
+            try await send(empty.encoded())
         }
         guard request.explain != nil else { return }
         let metrics = ExplainMetrics(
             indexes: result.indexes, results: count, skipped: documents.skippedCount, documents.statistics,
             took: ContinuousClock.now - start)
-        try await call.send(RunQueryResponse(readTime: result.readTime, explainMetrics: metrics).encoded())
+        try await send(RunQueryResponse(readTime: result.readTime, explainMetrics: metrics).encoded())
     }
 
-    func runAggregationQuery(_ request: RunAggregationQueryRequest, _ caller: Caller, _ call: GRPCServerCall)
+    func runAggregationQuery(_ request: RunAggregationQueryRequest, _ caller: Caller, _ send: Send)
         async throws
     {
         let store = try await catalog.store(request.query.parent.database)
@@ -61,7 +59,7 @@ extension FirestoreService {
                 throw DocumentStoreError(.invalidArgument, error.message)
             }
             let metrics = ExplainMetrics(indexes: try await store.plan(aggregator.query, for: caller.account))
-            return try await call.send(RunAggregationQueryResponse(explainMetrics: metrics).encoded())
+            return try await send(RunAggregationQueryResponse(explainMetrics: metrics).encoded())
         }
         let start = ContinuousClock.now
         let (result, transaction) = try await store.reading(request.consistency, by: caller) { past in
@@ -75,7 +73,7 @@ extension FirestoreService {
             response.explainMetrics = ExplainMetrics(
                 indexes: result.indexes, results: 1, skipped: 0, result.statistics, took: ContinuousClock.now - start)
         }
-        try await call.send(response.encoded())
+        try await send(response.encoded())
     }
 
     func partitionQuery(_ request: PartitionQueryRequest, _ caller: Caller) async throws -> PartitionQueryResponse {

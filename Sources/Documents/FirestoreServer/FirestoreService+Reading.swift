@@ -1,8 +1,6 @@
 import DocumentModel
 import DocumentStore
 import FirestoreProtocol
-import GRPCProtocol
-import GRPCServer
 
 extension FirestoreService {
     /// The maximum number of documents of a request that are in memory at once.
@@ -43,7 +41,7 @@ extension FirestoreService {
         }
     }
 
-    func batchGetDocuments(_ request: BatchGetDocumentsRequest, _ caller: Caller, _ call: GRPCServerCall) async throws {
+    func batchGetDocuments(_ request: BatchGetDocumentsRequest, _ caller: Caller, _ send: Send) async throws {
         for name in request.documents where name.database != request.database {
             throw DocumentStoreError(
                 .invalidArgument,
@@ -64,7 +62,7 @@ extension FirestoreService {
             if !transaction.isEmpty { consistency = .transaction(transaction) }
             consistency = consistency ?? .readTime(result.readTime)
             if !transaction.isEmpty || names.isEmpty {
-                try await call.send(
+                try await send(
                     BatchGetDocumentsResponse(
                         transaction: transaction, readTime: names.isEmpty ? result.readTime : nil
                     ).encoded())
@@ -77,11 +75,11 @@ extension FirestoreService {
                 }
                 let found = BatchGetDocumentsResponse(
                     result: .found(try document.masked(request.mask)), readTime: result.readTime)
-                try await call.send(found.encoded())
+                try await send(found.encoded())
             }
             rest = rest.dropFirst(result.documents.count)
         } while !rest.isEmpty
-        for response in missing { try await call.send(response.encoded()) }
+        for response in missing { try await send(response.encoded()) }
     }
 
     func listDocuments(_ request: ListDocumentsRequest, _ caller: Caller) async throws -> ListDocumentsResponse {

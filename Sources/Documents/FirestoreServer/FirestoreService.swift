@@ -8,7 +8,7 @@ package import SystemIO
 /// The service `google.firestore.v1.Firestore` over the databases of a server.
 package struct FirestoreService: Sendable {
     let catalog: any DocumentStoreProvider
-    let authenticator: any CallerAuthenticator
+    package let authenticator: any CallerAuthenticator
     let access: any DocumentAccessPolicy
     let usage = AccountMeter()
     /// A gate that opens when the server stops, and ends the streams, which have no end of their
@@ -34,35 +34,75 @@ package struct FirestoreService: Sendable {
     /// The routes of all RPCs of the service.
     package var routes: GRPCRoutes {
         var routes = GRPCRoutes()
+        for (name, method) in methods {
+            switch method.handle {
+            case .unary(let handle):
+                routes[Self.path(name)] = .unary { bytes, call in
+                    try await answering {
+                        let caller = try authenticator.admit(call)
+                        return try await holding(method.resource, for: caller) { try await handle(bytes, caller) }
+                    }
+                }
+            case .streaming(let handle):
+                routes[Self.path(name)] = .streaming { call in
+                    try await answering {
+                        let caller = try authenticator.admit(call)
+                        guard let bytes = try await call.next() else {
+                            throw DocumentStoreError(.invalidArgument, "The request is missing.")
+                        }
+                        try await holding(method.resource, for: caller) {
+                            try await handle(bytes, caller) { try await call.send($0) }
+                        }
+                    }
+                }
+            }
+        }
+        routes[Self.path("Listen")] = .streaming { call in
+            try await answering { try await listen(call) }
+        }
+        routes[Self.path("Write")] = .streaming { call in
+            try await answering { try await write(call) }
+        }
+        return routes
+    }
+
+    /// A method with one request, without its transport.
+    struct Method: Sendable {
+        enum Handler: Sendable {
+            case unary(@Sendable (_ request: [UInt8], _ caller: Caller) async throws -> [UInt8])
+            case streaming(
+                @Sendable (_ request: [UInt8], _ caller: Caller, _ send: Send) async throws -> Void)
+        }
+
+        /// The resource of which one unit counts for the caller while the method runs; nil for none.
+        var resource: AccountHoldings.Resource?
+        var handle: Handler
+    }
+
+    /// Sends an encoded message of an answer, and returns when there is room for the next one.
+    typealias Send = @Sendable (_ message: [UInt8]) async throws -> Void
+
+    /// The methods with one request, by name.
+    var methods: [String: Method] {
+        var methods: [String: Method] = [:]
         func unary<Request: ProtobufMessage, Response: ProtobufMessage>(
             _ name: String, holding resource: AccountHoldings.Resource? = nil,
             _ handle: @escaping @Sendable (Request, Caller) async throws -> Response
         ) {
-            routes[Self.path(name)] = .unary { bytes, call in
-                try await answering {
-                    let caller = try authenticator.admit(call)
-                    let answer = {
-                        try await usage.decoding(bytes, for: caller) { try await handle($0, caller).encoded() }
-                    }
-                    guard let resource else { return try await answer() }
-                    return try await usage.holding(resource, for: caller, answer)
-                }
-            }
+            methods[name] = Method(
+                resource: resource,
+                handle: .unary { bytes, caller in
+                    try await usage.decoding(bytes, for: caller) { try await handle($0, caller).encoded() }
+                })
         }
         func streaming<Request: ProtobufMessage>(
-            _ name: String, _ handle: @escaping @Sendable (Request, Caller, GRPCServerCall) async throws -> Void
+            _ name: String, _ handle: @escaping @Sendable (Request, Caller, Send) async throws -> Void
         ) {
-            routes[Self.path(name)] = .streaming { call in
-                try await answering {
-                    let caller = try authenticator.admit(call)
-                    guard let bytes = try await call.next() else {
-                        throw DocumentStoreError(.invalidArgument, "The request is missing.")
-                    }
-                    try await usage.holding(.reads, for: caller) {
-                        try await usage.decoding(bytes, for: caller) { try await handle($0, caller, call) }
-                    }
-                }
-            }
+            methods[name] = Method(
+                resource: .reads,
+                handle: .streaming { bytes, caller, send in
+                    try await usage.decoding(bytes, for: caller) { try await handle($0, caller, send) }
+                })
         }
         unary("GetDocument") { try await getDocument($0, $1) }
         unary("ListDocuments", holding: .reads) { try await listDocuments($0, $1) }
@@ -82,13 +122,15 @@ package struct FirestoreService: Sendable {
             _ = try await catalog.store(request.database)
             throw Self.pipelinesRefused
         }
-        routes[Self.path("Listen")] = .streaming { call in
-            try await answering { try await listen(call) }
-        }
-        routes[Self.path("Write")] = .streaming { call in
-            try await answering { try await write(call) }
-        }
-        return routes
+        return methods
+    }
+
+    /// Runs `body` while one unit of a resource, if any, counts for the caller.
+    func holding<Result>(
+        _ resource: AccountHoldings.Resource?, for caller: Caller, _ body: () async throws -> Result
+    ) async throws -> Result {
+        guard let resource else { return try await body() }
+        return try await usage.holding(resource, for: caller, body)
     }
 
     private static func path(_ method: String) -> String { "/google.firestore.v1.Firestore/\(method)" }

@@ -34,6 +34,10 @@ package struct GRPCServerConfiguration: Sendable {
     /// the thread of the connection and must not block. Without a hook, every connection counts as
     /// authorized, and the limits apply to addresses.
     package var authorize: (@Sendable (_ metadata: GRPCMetadata) throws(GRPCStatus) -> any GRPCCaller)?
+    /// Receives the sockets of plaintext connections that do not begin with HTTP/2's preface, with
+    /// all bytes unread. Called on the thread of the connection. Without it such connections are
+    /// closed.
+    package var handOver: (@Sendable (_ descriptor: Int32) -> Void)?
     package var limits = Limits()
     /// The proxies whose header fields name a call's client; see `GRPCServerCall.peer`.
     package var trustedProxies = TrustedProxies()

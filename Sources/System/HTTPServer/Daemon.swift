@@ -1,4 +1,5 @@
 import CMicroHTTPD
+import Glibc
 import HTTPMessages
 import SystemIO
 
@@ -112,6 +113,17 @@ final class Daemon: NetworkSource, @unchecked Sendable {
         } else {
             loop.check(at: .now + .milliseconds(Int64(clamping: milliseconds)))
         }
+    }
+
+    /// Takes over a connection, of which nothing has been read, and its descriptor.
+    func adopt(_ descriptor: Int32) {
+        guard !isClosed, !isQuiet, let name = SocketName(of: descriptor, getpeername) else {
+            _ = Glibc.close(descriptor)
+            return
+        }
+        // It closes the descriptor if it does not want the connection.
+        _ = name.with { MHD_add_connection(pointer, descriptor, $0, $1) }
+        advance()
     }
 
     /// Stops accepting connections. The listening socket belongs to the caller again.

@@ -1,3 +1,4 @@
+import Glibc
 package import HTTPMessages
 import Synchronization
 package import SystemIO
@@ -118,6 +119,20 @@ package final class HTTPServer: Sendable {
                 ?? HTTPError(.cannotListen, "The system gave no thread for the HTTP server.", cause: error)
         }
         return Part(loop: loop, core: core, daemon: daemon)
+    }
+
+    /// Serves a connection that another server has accepted and of which nothing has been read.
+    /// Takes over its descriptor, and closes it at once if this server does not run.
+    package func adopt(_ descriptor: Int32) {
+        let part = state.withLock { state -> Part? in
+            guard case .running(let parts, _) = state else { return nil }
+            return parts[Int(descriptor.magnitude) % parts.count]
+        }
+        guard let part else {
+            _ = Glibc.close(descriptor)
+            return
+        }
+        part.loop.perform { part.daemon.adopt(descriptor) }
     }
 
     /// Stops accepting connections, waits up to `limit` for requests in progress, cancels the

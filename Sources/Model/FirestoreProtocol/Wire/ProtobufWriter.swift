@@ -71,12 +71,14 @@ package struct ProtobufWriter: ~Copyable {
     }
 
     /// Writes a nested message. `body` writes its fields.
-    package mutating func nested(field: Int, _ body: (inout ProtobufWriter) -> Void) {
+    package mutating func nested<Failure: Error>(
+        field: Int, _ body: (inout ProtobufWriter) throws(Failure) -> Void
+    ) throws(Failure) {
         tag(field, 2)
         reserve(1)
         count += 1
         let start = count
-        body(&self)
+        try body(&self)
         let length = count - start
         guard length >= 0x80 else {
             storage.storeBytes(of: UInt8(truncatingIfNeeded: length), toByteOffset: start - 1, as: UInt8.self)

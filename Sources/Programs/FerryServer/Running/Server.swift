@@ -52,13 +52,14 @@ struct Server: Sendable {
             let closing = AsyncGate(isOpen: false)
             let shared = sharedObjects(stores)
             let access = documentAccess(shared, configuration.isEmulator ? nil : quotas, rules)
-            let documents = documentServer(
-                configuration, certificate, stores, access, identity, quotas, closing, logger)
+            let service = documentService(configuration, stores, access, identity, quotas, closing, logger)
+            let documents = documentServer(configuration, certificate, service, web)
             endpoints.documents.port = try documents.start()
             try directory.note(http: endpoints.http, isSecure: endpoints.isSecure)
             site.open(
                 WebHandler(
                     endpoints: endpoints, identity: identity,
+                    documents: FirestoreREST(service, isEmulator: configuration.isEmulator),
                     objects: objects(stores, shared, identity, quotas, logger.labelled("objects")), probe: stores.probe)
             )
             return Server(
@@ -142,23 +143,30 @@ struct Server: Sendable {
         return try await IdentityService(directory: directory.accounts, settings, now: WallClock.seconds)
     }
 
+    private static func documentService(
+        _ configuration: ServerConfiguration, _ stores: Stores, _ access: any DocumentAccessPolicy,
+        _ identity: IdentityService, _ quotas: AccountQuotas, _ closing: AsyncGate, _ logger: Logger
+    ) -> FirestoreService {
+        FirestoreService(
+            catalog: stores.catalog,
+            authenticator: DocumentAuthenticator(
+                identity.authenticator, quotas: quotas, isEmulator: configuration.isEmulator),
+            access: access, closing: closing, now: WallClock.seconds,
+            onError: FaultLog(logger.labelled("documents"), "a call failed").note)
+    }
+
     private static func documentServer(
-        _ configuration: ServerConfiguration, _ certificate: Certificate?, _ stores: Stores,
-        _ access: any DocumentAccessPolicy, _ identity: IdentityService, _ quotas: AccountQuotas, _ closing: AsyncGate,
-        _ logger: Logger
+        _ configuration: ServerConfiguration, _ certificate: Certificate?, _ service: FirestoreService,
+        _ web: HTTPServer
     ) -> GRPCServer {
-        let logger = logger.labelled("documents")
-        let authenticator = DocumentAuthenticator(
-            identity.authenticator, quotas: quotas, isEmulator: configuration.isEmulator)
-        let service = FirestoreService(
-            catalog: stores.catalog, authenticator: authenticator, access: access, closing: closing,
-            now: WallClock.seconds,
-            onError: FaultLog(logger, "a call failed").note)
+        let authenticator = service.authenticator
         var settings = GRPCServerConfiguration(
             host: configuration.documents.host, port: configuration.documents.port)
         settings.authorize = { metadata throws(GRPCStatus) in try authenticator.caller(of: metadata) }
         settings.trustedProxies = configuration.trustedProxies
         if let certificate { settings.security = certificate.grpc }
+        // Clients of the REST interface know this address only, as with Google's emulator.
+        settings.handOver = { web.adopt($0) }
         return GRPCServer(settings, routes: service.routes)
     }
 

@@ -1,14 +1,16 @@
 import BucketStore
+import FirestoreServer
 import HTTPMessages
 import HTTPServer
 import IdentityServer
 import JSON
 import S3Server
 
-/// The handler of all requests on the HTTP port: discovery, health, identity, and S3 for the rest.
+/// The handler of all requests on the HTTP port: discovery, health, documents, identity, and S3 for the rest.
 struct WebHandler: Sendable {
     let endpoints: ServerEndpoints
     let identity: IdentityService
+    let documents: FirestoreREST
     let objects: S3Handler
     /// Throws if the server does not work.
     let probe: @Sendable () async throws -> Void
@@ -20,9 +22,17 @@ struct WebHandler: Sendable {
         case "/" where isVisit(request): return welcome(request)
         default: break
         }
-        if let response = await identity.handle(request) { return response }
-        if GooglePaths.contain(request.target.path) { return GooglePaths.unknown(request) }
-        return await objects.respond(to: request)
+        guard GooglePaths.contain(request.target.path) else {
+            if let response = await identity.handle(request) { return response }
+            return await objects.respond(to: request)
+        }
+        if request.method == .options { return GooglePaths.preflight(request) }
+        return GooglePaths.shared(await callOfGoogles(request))
+    }
+
+    private func callOfGoogles(_ request: HTTPServerRequest) async -> HTTPResponse {
+        if let response = await documents.handle(request) { return response }
+        return await identity.handle(request) ?? GooglePaths.unknown(request)
     }
 
     private func discovery(_ request: HTTPServerRequest) -> HTTPResponse {

@@ -40,6 +40,8 @@ final class ServerConnection: NetworkSource, CallTransport, @unchecked Sendable 
     /// The time since which the client has been notified that the server stops.
     private var leaving: ContinuousClock.Instant?
     private var isCancelled = false
+    /// Whether the client's first bytes will decide about its protocol. Nothing is sent before.
+    private var isUndecided: Bool
     /// Whether the client has sent its first HTTP/2 frame.
     var isGreeted = false
 
@@ -63,6 +65,7 @@ final class ServerConnection: NetworkSource, CallTransport, @unchecked Sendable 
         settings = server.settings
         signedIn = Atomic(settings.configuration.authorize == nil)
         self.loop = loop
+        isUndecided = settings.tls == nil && settings.configuration.handOver != nil
         pings = PingGuard(interval: settings.configuration.minimumPingInterval)
         socket = SocketStream(descriptor, session: settings.tls?.session())
     }
@@ -147,6 +150,10 @@ final class ServerConnection: NetworkSource, CallTransport, @unchecked Sendable 
     }
 
     private func read() {
+        if isUndecided {
+            isUndecided = false
+            guard speaksHTTP2() else { return handOver() }
+        }
         heard = .now
         pinged = nil
         withUnsafeTemporaryAllocation(byteCount: Self.readSize, alignment: 1) { buffer in
@@ -165,6 +172,23 @@ final class ServerConnection: NetworkSource, CallTransport, @unchecked Sendable 
         }
     }
 
+    /// Whether the client's first bytes, which stay unread, begin HTTP/2's preface. No method of
+    /// HTTP/1.1 begins with its first three bytes.
+    private func speaksHTTP2() -> Bool {
+        var first: (UInt8, UInt8, UInt8) = (0, 0, 0)
+        let count = withUnsafeMutableBytes(of: &first) { recv(descriptor, $0.baseAddress, $0.count, Int32(MSG_PEEK)) }
+        let preface: [UInt8] = Array("PRI".utf8)
+        return count <= 0 || [first.0, first.1, first.2].prefix(count) == preface.prefix(count)
+    }
+
+    /// Leaves the socket, of which nothing has been read, to the server for other protocols.
+    private func handOver() {
+        guard !isClosed else { return }
+        loop.forget(self)
+        release()
+        settings.configuration.handOver?(descriptor)
+    }
+
     /// Schedules nghttp2's output to be sent together with the rest of this iteration of the loop.
     func sendSoon() {
         guard !isSending else { return }
@@ -174,7 +198,7 @@ final class ServerConnection: NetworkSource, CallTransport, @unchecked Sendable 
 
     func send() {
         isSending = false
-        guard !isClosed, let session else { return }
+        guard !isClosed, !isUndecided, let session else { return }
         while true {
             while output.count - sent < Self.outputLimit {
                 var bytes: UnsafePointer<UInt8>?
@@ -213,9 +237,13 @@ final class ServerConnection: NetworkSource, CallTransport, @unchecked Sendable 
     /// Closes the connection and ends all calls. Must not be called from inside nghttp2.
     func close() {
         guard !isClosed else { return }
-        isClosed = true
         loop.forget(self)
         _ = Glibc.close(descriptor)
+        release()
+    }
+
+    private func release() {
+        isClosed = true
         for stream in streams.values { stream.call?.ended(.cancelled) }
         streams = [:]
         http2?.close()
@@ -261,6 +289,7 @@ final class ServerConnection: NetworkSource, CallTransport, @unchecked Sendable 
     /// 6.8).
     func shutDown() {
         guard leaving == nil, let session else { return }
+        if isUndecided { return close() }
         leaving = .now
         nghttp2_submit_shutdown_notice(session)
         nghttp2_submit_ping(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), nil)
