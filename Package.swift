@@ -71,6 +71,7 @@ let package = Package(
         target("Cryptography", in: "System", uses: ["CISAL", "CMultiBufferHash", "COpenSSL"]),
         target("HTTPMessages", in: "System"),
         target("HTTPClient", in: "System", uses: ["CCurl", "HTTPMessages", "SystemIO"]),
+        target("SMTPClient", in: "System", uses: ["CCurl", "SystemIO"]),
         target("HTTPServer", in: "System", uses: ["CLinux", "CMicroHTTPD", "HTTPMessages", "SystemIO"]),
         target("GRPCProtocol", in: "System", uses: ["CNGHTTP2", "COpenSSL", "Compression", "Cryptography"]),
         target(
@@ -138,7 +139,8 @@ let package = Package(
         target(
             "IdentityServer", in: "Accounts",
             uses: [
-                "CivilTime", "Cryptography", "HTTPMessages", "HTTPServer", "IdentityProtocol", "JSON", "SQLite",
+                "CivilTime", "Cryptography", "HTTPClient", "HTTPMessages", "HTTPServer", "IdentityProtocol", "JSON",
+                "SQLite",
                 "SystemIO", "XML",
             ]),
 
@@ -146,7 +148,7 @@ let package = Package(
             "AccessControl", in: "Accounts",
             uses: [
                 "DocumentModel", "DocumentStore", "FirestoreProtocol", "FirestoreServer", "IdentityProtocol",
-                "IdentityServer", "ObjectStorage", "RulesLanguage", "SecurityRules",
+                "IdentityServer", "JSON", "ObjectStorage", "RulesLanguage", "SecurityRules",
             ]),
 
         target(
@@ -197,11 +199,12 @@ let package = Package(
         target(
             "FerryServer", in: "Programs",
             uses: [
-                "AccessControl", "BucketStore", "CommandLineTool", "Cryptography", "DocumentModel", "DocumentStore",
-                "FirestoreProtocol", "FirestoreServer", "GRPCProtocol", "GRPCServer", "HTTPClient", "HTTPMessages",
+                "AccessControl", "BucketStore", "CivilTime", "CommandLineTool", "Cryptography", "DocumentModel",
+                "DocumentStore", "FirestoreProtocol", "FirestoreServer", "GRPCProtocol", "GRPCServer", "HTTPClient",
+                "HTTPMessages",
                 "HTTPServer", "IdentityProtocol", "IdentityServer", "JSON",
-                "ObjectStorage", "PostgreSQL", "PostgresStore", "RulesLanguage", "S3Server", "SQLite", "ServerData",
-                "SystemIO", "SystemService", "YAML",
+                "ObjectStorage", "PostgreSQL", "PostgresStore", "RulesLanguage", "S3Server", "SMTPClient", "SQLite",
+                "ServerData", "SystemIO", "SystemService", "YAML",
             ]),
         program("ferryd", runs: "FerryDaemon"),
         program("ferry", runs: "FerryCLI"),

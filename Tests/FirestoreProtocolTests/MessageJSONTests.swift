@@ -32,8 +32,8 @@ struct MessageJSONTests {
                 ]),
             mask: [FieldPath(key: "n"), FieldPath(key: "i")],
             transforms: [
-                FieldTransform(path: FieldPath(key: "s"), .serverTimestamp),
-                FieldTransform(path: FieldPath(key: "c"), .increment(.integer(2))),
+                FieldTransform(FieldPath(key: "s"), .serverTimestamp),
+                FieldTransform(FieldPath(key: "c"), .increment(.integer(2))),
             ], precondition: .exists(true))
         #expect(request.writes == [first, Write(.delete(try DocumentName(database: database, path: "a/c")))])
         #expect(request.transaction == [255, 239])

@@ -6,7 +6,7 @@ extension Caller {
     var requester: Requester {
         switch self {
         case .administrator: .administrator
-        case .user(let id, _, _): .user(id)
+        case .user(let id, _, _, _): .user(id)
         case .nobody: .nobody
         }
     }

@@ -51,7 +51,7 @@ package struct DocumentAccess: RulesPolicy {
     /// not be flooded with invitations. The number of invitations is that of the moment: commits
     /// that run at the same time may together exceed a limit.
     func prepare(_ writes: [Write], in store: any DocumentStore, by caller: Caller) async throws {
-        guard case .user(let user, _, _) = caller else { return }
+        guard case .user(let user, _, _, _) = caller else { return }
         let foreign = writes.map(\.name).filter { BuiltInRules.isForeign($0, to: user) }
         if !foreign.isEmpty {
             let found = try await get(foreign, in: store)

@@ -23,7 +23,7 @@ package struct DocumentAuthenticator: CallerAuthenticator {
     package var changes: AsyncStream<Void> { authenticator.revocationChanges }
 
     package func admit(_ caller: Caller) throws {
-        guard !isEmulator, case .user(let id, _, _) = caller, !quotas.admit(id) else { return }
+        guard !isEmulator, case .user(let id, _, _, _) = caller, !quotas.admit(id) else { return }
         throw DocumentStoreError.tooManyRequests(quotas.requestsPerSecond(of: id))
     }
 
@@ -35,7 +35,9 @@ package struct DocumentAuthenticator: CallerAuthenticator {
         switch identification {
         case .administrator: return .administrator
         case .user(let token):
-            return .user(id: token.userID, expires: isEmulator ? nil : token.expiresAt, address: token.email)
+            return .user(
+                id: token.userID, expires: isEmulator ? nil : token.expiresAt, address: token.email,
+                claims: token.claims)
         case .nobody:
             guard isEmulator else { throw DocumentStoreError.unauthenticated }
             return .nobody

@@ -61,7 +61,7 @@ extension RulesPolicy {
     func readableReferences(
         in writes: [Write], _ store: any DocumentStore, by caller: Caller
     ) async throws -> Set<ObjectReference> {
-        guard case .user(let user, _, _) = caller else { return [] }
+        guard case .user(let user, _, _, _) = caller else { return [] }
         var readable: Set<ObjectReference> = []
         for write in writes where write.name.isAmongTasks {
             for reference in ObjectReference.all(in: write, where: { $0.owner != user }) {
@@ -107,7 +107,7 @@ final class RulesReview: CommitReview {
             }
         }
         try policy.check(commit, by: caller)
-        if case .user(let id, _, _) = caller { try policy.quotas?.check(commit, by: id) }
+        if case .user(let id, _, _, _) = caller { try policy.quotas?.check(commit, by: id) }
         let found = try noteChanges(of: commit)
         changes.withLock { $0.formUnion(found) }
     }
@@ -121,7 +121,7 @@ final class RulesReview: CommitReview {
     private static func addsOnly(
         _ readable: Set<ObjectReference>, in change: ProposedChange, of task: Document?, by caller: Caller
     ) -> Bool {
-        guard case .user(let user, _, _) = caller, change.write.name.isAmongTasks, let after = change.after else {
+        guard case .user(let user, _, _, _) = caller, change.write.name.isAmongTasks, let after = change.after else {
             return true
         }
         let named = ObjectReference.all(in: after.fields) { $0.owner != user }

@@ -2,6 +2,7 @@ package import DocumentModel
 package import DocumentStore
 package import FirestoreProtocol
 package import FirestoreServer
+import JSON
 package import RulesLanguage
 
 /// Applies rules that the operator has written, in place of the built-in ones.
@@ -140,11 +141,29 @@ extension ProposedChange {
 }
 
 extension Caller {
-    /// `request.auth` of the caller's requests: the claims that every ID token of this server has.
+    /// `request.auth` of the caller's requests, with all claims of the token.
     fileprivate var authentication: RulesAuthentication? {
-        guard case .user(let id, _, let address) = self else { return nil }
-        var token: [String: Value] = ["sub": .string(id), "user_id": .string(id)]
+        guard case .user(let id, _, let address, let claims) = self else { return nil }
+        var token = claims.members.reduce(into: [String: Value]()) { $0[$1.key] = Value(claim: $1.value) }
+        (token["sub"], token["user_id"]) = (.string(id), .string(id))
         if let address { token["email"] = .string(address) }
         return RulesAuthentication(userID: id, token: token)
+    }
+}
+
+extension Value {
+    /// Creates the value that rules see of a claim.
+    fileprivate init(claim json: JSON) {
+        self =
+            switch json {
+            case .null: .null
+            case .boolean(let flag): .boolean(flag)
+            case .integer(let number): .integer(number)
+            case .number(let number): .double(number)
+            case .string(let text): .string(text)
+            case .array(let elements): .array(elements.map { Value(claim: $0) })
+            case .object(let members):
+                .map(members.members.reduce(into: [:]) { $0[$1.key] = Value(claim: $1.value) })
+            }
     }
 }

@@ -54,6 +54,23 @@ static inline EVP_PKEY *ferry_rsa_public_key(
     return key;
 }
 
+// The public key of a point on P-256, in the uncompressed form; NULL if it is not on the curve.
+static inline EVP_PKEY *ferry_ec_public_key(const unsigned char *point, int size) {
+    EVP_PKEY *key = NULL;
+    EVP_PKEY_CTX *context = EVP_PKEY_CTX_new_from_name(NULL, "EC", NULL);
+    OSSL_PARAM parameters[] = {
+        OSSL_PARAM_construct_utf8_string(OSSL_PKEY_PARAM_GROUP_NAME, (char *)"prime256v1", 0),
+        OSSL_PARAM_construct_octet_string(OSSL_PKEY_PARAM_PUB_KEY, (void *)point, (size_t)size),
+        OSSL_PARAM_construct_end(),
+    };
+    if (context && EVP_PKEY_fromdata_init(context) == 1 &&
+        EVP_PKEY_fromdata(context, &key, EVP_PKEY_PUBLIC_KEY, parameters) != 1)
+        key = NULL;
+    EVP_PKEY_CTX_free(context);
+    ERR_clear_error();
+    return key;
+}
+
 // Offers only HTTP/2: RFC 7301 with RFC 9113.
 static int ferry_choose_http2(
     SSL *session, const unsigned char **chosen, unsigned char *size, const unsigned char *offered, unsigned int length,

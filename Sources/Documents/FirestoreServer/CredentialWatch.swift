@@ -22,7 +22,7 @@ struct CredentialWatch: Sendable {
                     _ = try authenticator.identify(authorization: call.metadata["authorization"])
                 }
             }
-            if case .user(_, let expires?, _) = caller {
+            if case .user(_, let expires?, _, _) = caller {
                 group.addTask {
                     try await Task.sleep(for: .seconds(max(0, expires - now())))
                     throw DocumentStoreError.tokenExpired

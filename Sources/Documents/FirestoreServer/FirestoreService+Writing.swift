@@ -151,7 +151,7 @@ extension FirestoreService {
     ) async throws {
         var token = token
         while let bytes = try await call.next() {
-            if case .user(_, let expires?, _) = caller {
+            if case .user(_, let expires?, _, _) = caller {
                 if expires <= now() { throw DocumentStoreError.tokenExpired }
                 try authenticator.admit(caller)
             }
@@ -209,7 +209,7 @@ extension Caller {
     fileprivate var streamOwner: String {
         switch self {
         case .administrator: "administrator"
-        case .user(let id, _, _): "user \(id)"
+        case .user(let id, _, _, _): "user \(id)"
         case .nobody: "nobody"
         }
     }

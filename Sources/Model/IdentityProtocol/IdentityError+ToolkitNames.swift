@@ -22,6 +22,6 @@ extension IdentityError.Code {
         .tokenExpired: "TOKEN_EXPIRED", .loginTooOld: "CREDENTIAL_TOO_OLD_LOGIN_AGAIN",
         .tooManyAttempts: "TOO_MANY_ATTEMPTS_TRY_LATER", .notAllowed: "OPERATION_NOT_ALLOWED",
         .invalidRequest: "INVALID_REQUEST", .signUpRestricted: "ADMIN_ONLY_OPERATION",
-        .invalidCode: "INVALID_OOB_CODE",
+        .invalidCode: "INVALID_OOB_CODE", .alreadyLinked: "FEDERATED_USER_ID_ALREADY_LINKED",
     ]
 }

@@ -4,7 +4,7 @@ package struct IdentityError: Error, CustomStringConvertible {
         private enum Value: String, Sendable {
             case invalidCredentials, emailExists, invalidEmail, weakPassword, userDisabled, userNotFound
             case notSignedIn, invalidToken, tokenExpired, loginTooOld, tooManyAttempts, notAllowed, invalidRequest
-            case signUpRestricted, invalidCode
+            case signUpRestricted, invalidCode, alreadyLinked
             case offline, protocolViolation, damagedFile, internalFailure
         }
         private let value: Value
@@ -29,6 +29,8 @@ package struct IdentityError: Error, CustomStringConvertible {
         package static let signUpRestricted = Code(value: .signUpRestricted)
         /// An invitation, or a code that sets a password, that is unknown, used or expired.
         package static let invalidCode = Code(value: .invalidCode)
+        /// An account at an OpenID provider signs in to another account.
+        package static let alreadyLinked = Code(value: .alreadyLinked)
         package static let invalidRequest = Code(value: .invalidRequest)
         /// The server cannot be reached or is not well.
         package static let offline = Code(value: .offline)

@@ -1,4 +1,5 @@
 package import IdentityProtocol
+package import JSON
 
 /// A user of the server.
 package struct Account: Sendable, Hashable {
@@ -19,11 +20,34 @@ package struct Account: Sendable, Hashable {
     package var validSince: Int64
     package var quota = AccountQuota.Override()
 
-    package var isAnonymous: Bool { email == nil }
+    /// The claims that an administrator has set, which all of the account's tokens carry.
+    package var customClaims = JSONObject()
+    /// Whether an administrator has made the account, or it was signed in to with a custom token.
+    package var isManaged = false
+    /// The accounts at OpenID providers that sign in to this one.
+    package var links: [ProviderLink] = []
+
+    package var isAnonymous: Bool { email == nil && links.isEmpty && !isManaged }
+}
+
+/// An account at an OpenID provider that signs in to an account of this server.
+package struct ProviderLink: Sendable, Hashable {
+    /// The provider, such as `google.com` or `oidc.home`.
+    package let provider: String
+    /// The provider's id of the user, `sub` in its tokens.
+    package let subject: String
+    package var email: String?
+    package var displayName: String?
+    package var photoURL: String?
 }
 
 /// The method of a sign-in, with the names that `firebase.sign_in_provider` uses.
-package enum SignInProvider: String, Sendable {
-    case anonymous
-    case password
+package struct SignInProvider: RawRepresentable, Hashable, Sendable {
+    package let rawValue: String
+
+    package init(rawValue: String) { self.rawValue = rawValue }
+
+    package static let anonymous = SignInProvider(rawValue: "anonymous")
+    package static let password = SignInProvider(rawValue: "password")
+    package static let custom = SignInProvider(rawValue: "custom")
 }

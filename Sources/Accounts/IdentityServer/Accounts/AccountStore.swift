@@ -1,5 +1,6 @@
 import Cryptography
 import IdentityProtocol
+import JSON
 import SQLite
 import SystemIO
 
@@ -10,6 +11,13 @@ import SystemIO
 /// secrets are derived.
 final class AccountStore: Sendable {
     private let database: SQLiteActor
+
+    /// The one-time codes of mails.
+    var mailCodes: MailCodes { MailCodes(database: database) }
+    /// The keys of administrators' programs.
+    var serviceAccounts: ServiceAccounts { ServiceAccounts(database: database) }
+    /// The accounts at OpenID providers.
+    var links: ProviderLinks { ProviderLinks(database: database) }
 
     /// The maximum number of sessions of an account. A new session replaces the oldest one.
     private static let sessionLimit = 100
@@ -59,6 +67,29 @@ final class AccountStore: Sendable {
                 ALTER TABLE account ADD COLUMN quota_requests INTEGER;
                 CREATE TABLE removal(account TEXT PRIMARY KEY, requested_at INTEGER NOT NULL) STRICT, WITHOUT ROWID;
                 """),
+        SQLiteMigration(
+            "OpenID providers, custom claims, codes of mails, service accounts",
+            sql: """
+                CREATE TABLE provider_link(
+                    provider TEXT NOT NULL, subject TEXT NOT NULL,
+                    account TEXT NOT NULL REFERENCES account(id) ON DELETE CASCADE,
+                    email TEXT, display_name TEXT, photo_url TEXT, PRIMARY KEY(provider, subject)
+                ) STRICT, WITHOUT ROWID;
+                CREATE UNIQUE INDEX provider_link_account ON provider_link(account, provider);
+                CREATE TABLE mail_code(
+                    code BLOB PRIMARY KEY, kind TEXT NOT NULL, email TEXT NOT NULL,
+                    account TEXT REFERENCES account(id) ON DELETE CASCADE, new_email TEXT, expires_at INTEGER NOT NULL
+                ) STRICT, WITHOUT ROWID;
+                CREATE INDEX mail_code_email ON mail_code(email, kind);
+                CREATE INDEX mail_code_account ON mail_code(account);
+                CREATE TABLE service_account(
+                    key_id TEXT PRIMARY KEY, email TEXT NOT NULL, modulus BLOB NOT NULL, exponent BLOB NOT NULL,
+                    label TEXT NOT NULL, created_at INTEGER NOT NULL
+                ) STRICT, WITHOUT ROWID;
+                ALTER TABLE account ADD COLUMN custom_claims TEXT;
+                ALTER TABLE account ADD COLUMN managed INTEGER NOT NULL DEFAULT 0;
+                ALTER TABLE session ADD COLUMN claims TEXT;
+                """),
     ]
 
     // MARK: accounts
@@ -68,9 +99,10 @@ final class AccountStore: Sendable {
     /// - Parameter invitation: The digest of the invitation's code; nil if none is needed.
     /// - Throws: `IdentityError` with `.emailExists` or `.invalidCode`.
     func create(
-        email: String?, password: PasswordHash?, displayName: String?, invitation: [UInt8]? = nil, now: Int64
+        id: String? = nil, email: String?, password: PasswordHash?, displayName: String?, invitation: [UInt8]? = nil,
+        isManaged: Bool = false, link: ProviderLink? = nil, now: Int64
     ) async throws -> Account {
-        let id = Self.newID()
+        let id = id ?? Self.newID()
         do {
             try await database.transaction { database in
                 if let invitation {
@@ -82,13 +114,14 @@ final class AccountStore: Sendable {
                 try database.execute(
                     """
                     INSERT INTO account(id, email, display_name, password, password_cost, password_updated_at,
-                        created_at, last_login_at) VALUES(?,?,?,?,?,?,?,?)
+                        created_at, last_login_at, managed) VALUES(?,?,?,?,?,?,?,?,?)
                     """,
                     [
                         .text(id), .optional(email), .optional(displayName), .optional(password?.bytes),
                         .optional(password.map { Int64($0.cost) }), .optional(password == nil ? nil : now * 1000),
-                        .integer(now * 1000), .integer(now * 1000),
+                        .integer(now * 1000), .integer(now * 1000), .bool(isManaged),
                     ])
+                if let link { try ProviderLinks.insert(link, for: id, in: database) }
             }
         } catch let error as SQLiteError where error.code == .constraint {
             throw Self.emailExists
@@ -115,6 +148,16 @@ final class AccountStore: Sendable {
                 }
                 return (Self.account(row), hash)
             }
+        }
+    }
+
+    /// Returns accounts in the order of their ids, from the one after `id` on.
+    func accounts(after id: String, limit: Int) async throws -> [Account] {
+        try await database.run { database in
+            var accounts: [Account] = []
+            let sql = "SELECT \(Self.columns) FROM account WHERE id>? ORDER BY id LIMIT ?"
+            try database.query(sql, [.text(id), .int(limit)]) { accounts.append(Self.account($0)) }
+            return accounts
         }
     }
 
@@ -186,15 +229,20 @@ final class AccountStore: Sendable {
     // MARK: sessions
 
     /// Opens a session, and returns its refresh token.
-    func openSession(_ account: Account, _ provider: SignInProvider, now: Int64) async throws -> String {
+    ///
+    /// - Parameter claims: The claims of the custom token that opens the session.
+    func openSession(
+        _ account: Account, _ provider: SignInProvider, claims: JSONObject = [:], now: Int64
+    ) async throws -> String {
         let token = RandomBytes.token()
         try await database.transaction { database in
             try database.execute(
                 "UPDATE account SET last_login_at=? WHERE id=?", [.integer(now * 1000), .text(account.id)])
             try database.execute(
-                "INSERT INTO session VALUES(?,?,?,?)",
+                "INSERT INTO session(token, account, provider, authenticated_at, claims) VALUES(?,?,?,?,?)",
                 [
                     .blob(SHA256.hash(token).bytes), .text(account.id), .text(provider.rawValue), .integer(now),
+                    claims.keys.isEmpty ? .null : .text(JSON.object(claims).text),
                 ])
             try database.execute(
                 """
@@ -206,20 +254,31 @@ final class AccountStore: Sendable {
     }
 
     /// Returns the session of a refresh token; nil if the token is unknown or revoked.
-    func session(_ token: String) async throws -> (Account, SignInProvider, authenticatedAt: Int64)? {
+    func session(_ token: String) async throws -> Session? {
         try await database.run { database in
             try database.first(
                 """
-                SELECT \(Self.columns), provider, authenticated_at FROM session JOIN account ON id=account
+                SELECT \(Self.columns), provider, authenticated_at, claims FROM session JOIN account ON id=account
                 WHERE token=?
                 """, [.blob(SHA256.hash(token).bytes)]
             ) { row in
-                (
-                    Self.account(row), SignInProvider(rawValue: row.text(Self.columnCount)) ?? .password,
-                    row.int64(Self.columnCount + 1)
-                )
+                Session(
+                    account: Self.account(row), provider: SignInProvider(rawValue: row.text(Self.columnCount)),
+                    authenticatedAt: row.int64(Self.columnCount + 1),
+                    claims: Self.object(row.optionalText(Self.columnCount + 2)))
             }
         }
+    }
+
+    struct Session: Sendable {
+        let account: Account
+        let provider: SignInProvider
+        let authenticatedAt: Int64
+        let claims: JSONObject
+    }
+
+    private static func object(_ text: String?) -> JSONObject {
+        text.flatMap { try? JSON(parsing: $0, depth: 16) }?.objectValue ?? [:]
     }
 
     /// Ends all sessions of an account.
@@ -262,7 +321,7 @@ final class AccountStore: Sendable {
         try await database.run { database in
             try database.first(
                 """
-                SELECT \(Self.columns) FROM password_code JOIN account ON id=account
+                SELECT \(Self.columns) FROM password_code JOIN account ON account.id=password_code.account
                 WHERE code=? AND expires_at>?
                 """, [.blob(digest), .integer(now)], Self.account)
         }
@@ -369,9 +428,11 @@ final class AccountStore: Sendable {
 
     private static let columns = """
         id, email, display_name, photo_url, email_verified, password IS NOT NULL, password_updated_at, created_at, \
-        last_login_at, valid_since, disabled, quota_object_bytes, quota_documents, quota_requests
+        last_login_at, valid_since, disabled, quota_object_bytes, quota_documents, quota_requests, custom_claims, managed, \
+        (SELECT json_group_array(json_array(l.provider, l.subject, l.email, l.display_name, l.photo_url)) \
+        FROM provider_link l WHERE l.account=account.id)
         """
-    private static let columnCount: Int32 = 14
+    private static let columnCount: Int32 = 17
 
     private static func account(_ row: SQLiteStatement) -> Account {
         Account(
@@ -381,7 +442,18 @@ final class AccountStore: Sendable {
             passwordUpdatedAt: row.optionalInt64(6), validSince: row.int64(9),
             quota: AccountQuota.Override(
                 objectBytes: row.optionalInt64(11), documents: row.optionalInt64(12),
-                requestsPerSecond: row.optionalInt64(13)))
+                requestsPerSecond: row.optionalInt64(13)),
+            customClaims: object(row.optionalText(14)), isManaged: row.bool(15), links: links(row.optionalText(16)))
+    }
+
+    private static func links(_ text: String?) -> [ProviderLink] {
+        let rows = text.flatMap { try? JSON(parsing: $0, depth: 3) }?.arrayValue ?? []
+        return rows.compactMap { row in
+            guard let provider = row[0]?.stringValue, let subject = row[1]?.stringValue else { return nil }
+            return ProviderLink(
+                provider: provider, subject: subject, email: row[2]?.stringValue, displayName: row[3]?.stringValue,
+                photoURL: row[4]?.stringValue)
+        }
     }
 
     private static let invalidInvitation = IdentityError(

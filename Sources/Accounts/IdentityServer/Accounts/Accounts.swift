@@ -1,5 +1,6 @@
 import Cryptography
 package import IdentityProtocol
+import JSON
 import SQLite
 import Synchronization
 
@@ -39,7 +40,7 @@ package final class Accounts: Sendable {
 
     let store: AccountStore
     let revocations = Revocations()
-    private let issuer: TokenIssuer
+    let issuer: TokenIssuer
     private let passwordCost: Int
     private let policy: Policy
     private let hasher = PasswordHasher()
@@ -47,6 +48,7 @@ package final class Accounts: Sendable {
     private let signUps = Mutex(TokenBuckets(burst: Accounts.signUpBurst, perSecond: 1.0 / 60))
     private let lookups = Mutex(TokenBuckets(burst: Accounts.lookupBurst, perSecond: 1.0 / 30))
     private let lookupsOfAddresses = Mutex(TokenBuckets(burst: Accounts.lookupBurstPerAddress, perSecond: 1.0 / 30))
+    private let mails = Mutex(TokenBuckets(burst: 5, perSecond: 1.0 / 300))
     private let quotas = Mutex<[String: AccountQuota.Override]>([:])
     /// The hash to compare with if there is no account, so that the response time reveals nothing.
     private let decoy: PasswordHash
@@ -97,7 +99,7 @@ package final class Accounts: Sendable {
     /// Decides whether an account may be created, and counts it for the address.
     ///
     /// - Returns: The digest of the invitation to use up; nil if none is needed.
-    private func admit(_ origin: SignUpOrigin, now: Int64) async throws -> [UInt8]? {
+    func admit(_ origin: SignUpOrigin, now: Int64) async throws -> [UInt8]? {
         var invitation: [UInt8]?
         switch policy.signUp {
         case .open: break
@@ -161,14 +163,16 @@ package final class Accounts: Sendable {
 
     /// Returns a new ID token. The refresh token stays valid.
     package func refresh(_ token: String, now: Int64) async throws -> Tokens {
-        guard token.utf8.count <= 512, let (account, provider, time) = try await store.session(token) else {
+        guard token.utf8.count <= 512, let session = try await store.session(token) else {
             throw IdentityError(.tokenExpired, "The session is over; sign in again.")
         }
+        let (account, time) = (session.account, session.authenticatedAt)
         guard !account.isDisabled else { throw Self.disabled }
         guard time >= account.validSince else {
             throw IdentityError(.tokenExpired, "The session was ended by a change of password; sign in again.")
         }
-        let idToken = try issuer.token(for: account, provider: provider, authenticatedAt: time, now: now)
+        let idToken = try issuer.token(
+            for: account, provider: session.provider, claims: session.claims, authenticatedAt: time, now: now)
         return Tokens(account: account, idToken: idToken, refreshToken: token)
     }
 
@@ -211,6 +215,18 @@ package final class Accounts: Sendable {
         return found.id
     }
 
+    /// Counts a mail that a caller without an account asks for, for its address and the recipient's.
+    func countMail(to recipient: String?, from address: NetworkAddress, now: Int64) throws {
+        let keys = [recipient.map { "to \($0)" }, "from \(address)"].compactMap { $0 }
+        let isAllowed = mails.withLock { mails in
+            keys.allSatisfy { mails.allows($0, now: Double(now)) }
+                && keys.allSatisfy { mails.take($0, now: Double(now)) }
+        }
+        guard isAllowed else {
+            throw IdentityError(.tooManyAttempts, "Too many mails were asked for; try again in a few minutes.")
+        }
+    }
+
     package struct Changes: Sendable {
         package var email: String?
         package var password: String?
@@ -239,12 +255,20 @@ package final class Accounts: Sendable {
         _ token: VerifiedToken, _ changes: Changes, address: NetworkAddress, now: Int64
     ) async throws -> (account: Account, tokens: Tokens?) {
         let account = try await account(of: token)
-        guard account.hasPassword == false || !changes.removedProviders.contains(SignInProvider.password.rawValue)
-        else {
-            throw IdentityError(
-                .notAllowed, "The password is the account's last way to sign in, and cannot be removed.")
+        let removed = changes.removedProviders
+        if !removed.isEmpty {
+            let ways = account.links.map(\.provider) + (account.hasPassword ? ["password"] : [])
+            guard ways.isEmpty || ways.contains(where: { !removed.contains($0) }) else {
+                throw IdentityError(
+                    .notAllowed, "This is the account's last way to sign in, and cannot be removed.")
+            }
+            try Self.checkFresh(token, now: now)
+            try await store.links.remove(removed, from: account.id)
         }
         var values: [(column: String, value: SQLiteValue)] = []
+        if account.hasPassword, removed.contains("password") {
+            values += [("password", .null), ("password_cost", .null), ("password_updated_at", .null)]
+        }
         if let email = changes.email {
             let email = try Self.normalized(email)
             if email != account.email {
@@ -256,12 +280,12 @@ package final class Accounts: Sendable {
                 throw IdentityError(.invalidEmail, "A password needs an e-mail to sign in with.")
             }
             try Self.check(password)
-        } else if changes.email != nil, !account.hasPassword {
+        } else if changes.email != nil, !account.hasPassword, account.links.isEmpty {
             // Without a password, the account could not be signed in to, and its address would be
             // unavailable to others.
             throw IdentityError(.weakPassword, "An e-mail needs a password to sign in with.")
         }
-        if account.hasPassword, changes.email != nil || changes.password != nil {
+        if !account.isAnonymous, changes.email != nil || changes.password != nil {
             try Self.checkFresh(token, now: now)
         }
         if let password = changes.password {
@@ -280,7 +304,8 @@ package final class Accounts: Sendable {
             try await store.closeSessions(of: account.id)
             try await reload(now: now)
         }
-        let provider: SignInProvider = changed.hasPassword ? .password : .anonymous
+        let provider: SignInProvider =
+            changed.hasPassword ? .password : SignInProvider(rawValue: token.provider)
         return (changed, try await signedIn(changed, provider, now: now))
     }
 
@@ -332,18 +357,22 @@ package final class Accounts: Sendable {
 
     // MARK: parts
 
-    private func signedIn(_ account: Account, _ provider: SignInProvider, now: Int64) async throws -> Tokens {
-        let refreshToken = try await store.openSession(account, provider, now: now)
-        let idToken = try issuer.token(for: account, provider: provider, authenticatedAt: now, now: now)
+    /// Opens a session. The caller has proved who signs in.
+    func signedIn(
+        _ account: Account, _ provider: SignInProvider, claims: JSONObject = [:], now: Int64
+    ) async throws -> Tokens {
+        let refreshToken = try await store.openSession(account, provider, claims: claims, now: now)
+        let idToken = try issuer.token(
+            for: account, provider: provider, claims: claims, authenticatedAt: now, now: now)
         return Tokens(account: account, idToken: idToken, refreshToken: refreshToken)
     }
 
-    private func hash(_ password: String, for address: NetworkAddress) async throws -> PasswordHash {
+    func hash(_ password: String, for address: NetworkAddress) async throws -> PasswordHash {
         let cost = passwordCost
         return try await hasher.run(for: address.description) { try PasswordHash(password, cost: cost) }
     }
 
-    private static func check(_ password: String) throws {
+    static func check(_ password: String) throws {
         guard passwordLengths.contains(password.utf8.count) else {
             throw IdentityError(
                 .weakPassword, "A password has at least \(passwordLengths.lowerBound) characters, and at most 1024.")

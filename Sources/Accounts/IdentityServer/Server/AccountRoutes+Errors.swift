@@ -25,8 +25,14 @@ extension AccountRoutes {
     }
 
     static func answer(to error: any Error) -> HTTPResponse {
-        if let refusal = error as? Refusal { return Self.error(.badRequest, refusal.name) }
+        if let refusal = error as? Refusal {
+            if refusal.name == "METHOD_NOT_ALLOWED" { return Self.error(.methodNotAllowed, refusal.name) }
+            return Self.error(.badRequest, refusal.name)
+        }
         if (error as? HTTPError)?.code == .bodyTooLarge { return Self.error(.contentTooLarge, "INVALID_REQUEST") }
+        if let error = error as? IdentityError, error.code == .offline {
+            return Self.error(.serviceUnavailable, "INVALID_IDP_RESPONSE : \(error.message)")
+        }
         guard let error = error as? IdentityError, let name = error.code.toolkitName else {
             return Self.error(.internalServerError, "INTERNAL_ERROR")
         }
@@ -38,6 +44,6 @@ extension AccountRoutes {
     /// The errors whose name is followed by ` : ` and a text, because the name alone does not tell the
     /// user what to do.
     private static let explained: Set<IdentityError.Code> = [
-        .tooManyAttempts, .notAllowed, .signUpRestricted, .invalidCode,
+        .tooManyAttempts, .notAllowed, .signUpRestricted, .invalidCode, .alreadyLinked,
     ]
 }

@@ -8,11 +8,16 @@ import JSON
 struct AccountRoutes: Sendable {
     let server: IdentityService
 
-    private static let bodyLimit = 64 << 10
+    static let bodyLimit = 64 << 10
 
     func handle(_ call: String, _ request: HTTPServerRequest) async -> HTTPResponse {
         guard request.method == .post else { return Self.error(.methodNotAllowed, "METHOD_NOT_ALLOWED") }
         do {
+            let isAdministrator = server.serviceKeys.isAdministrator(
+                request.headers["Authorization"], now: server.now())
+            if isAdministrator, AdministratorRoutes.handles(call) {
+                return try await AdministratorRoutes(server: server).handle("accounts:\(call)", request)
+            }
             let body = try await Self.json(request)
             switch call {
             case "signUp": return .json(.ok, try await signUp(body, address(request)))
@@ -21,6 +26,16 @@ struct AccountRoutes: Sendable {
             case "update": return .json(.ok, try await update(body, address(request)))
             case "delete": return .json(.ok, try await delete(body))
             case "resetPassword": return .json(.ok, try await resetPassword(body, address(request)))
+            case "signInWithCustomToken": return .json(.ok, try await external.signInWithCustomToken(body))
+            case "signInWithEmailLink":
+                return .json(.ok, try await external.signInWithEmailLink(body, address(request)))
+            case "signInWithIdp": return .json(.ok, try await external.signInWithProvider(body, address(request)))
+            case "createAuthUri": return .json(.ok, try await external.createAuthURI(body))
+            case "sendOobCode":
+                return .json(
+                    .ok, try await MailRoutes(server: server).send(body, isAdministrator: false, address(request)))
+            case "signInWithPhoneNumber", "sendVerificationCode", "verifyPhoneNumber":
+                throw Refusal("OPERATION_NOT_ALLOWED : This server has no sign-in by phone.")
             default: return Self.unknownOperation
             }
         } catch {
@@ -32,6 +47,7 @@ struct AccountRoutes: Sendable {
         guard request.method == .post else { return Self.error(.methodNotAllowed, "METHOD_NOT_ALLOWED") }
         do {
             let fields = try await Self.fields(request)
+            if fields["grant_type"] == ServiceKeys.grant { return accessToken(fields["assertion"] ?? "") }
             // The SDKs for iOS and Android use the other spelling of the names, and JSON.
             guard let grant = fields["grant_type"] ?? fields["grantType"] else { throw Refusal("MISSING_GRANT_TYPE") }
             guard grant == "refresh_token" else { throw Refusal("INVALID_GRANT_TYPE") }
@@ -51,6 +67,26 @@ struct AccountRoutes: Sendable {
             return Self.answer(to: error)
         }
     }
+
+    /// Exchanges the assertion of an administrator's program. Its errors have OAuth's form (RFC 6749
+    /// section 5.2).
+    private func accessToken(_ assertion: String) -> HTTPResponse {
+        guard let token = try? server.serviceKeys.accessToken(for: assertion, now: server.now()) else {
+            return .json(
+                .badRequest,
+                [
+                    "error": "invalid_grant",
+                    "error_description": "The assertion is not signed with a key of this server, or has expired.",
+                ])
+        }
+        return .json(
+            .ok,
+            [
+                "access_token": .string(token), "token_type": "Bearer", "expires_in": .integer(ServiceKeys.lifetime),
+            ])
+    }
+
+    private var external: ExternalRoutes { ExternalRoutes(server: server) }
 
     // MARK: calls
 
@@ -107,21 +143,19 @@ struct AccountRoutes: Sendable {
             return ["kind": "identitytoolkit#GetAccountInfoResponse", "users": .array(users)]
         }
         let account = try await server.accounts.account(of: token)
-        var user: JSONObject = [
-            "localId": .string(account.id), "emailVerified": .boolean(account.isEmailVerified),
-            "createdAt": .string(String(account.createdAt)), "lastLoginAt": .string(String(account.lastLoginAt)),
-            "validSince": .string(String(account.validSince)), "disabled": .boolean(account.isDisabled),
-            "providerUserInfo": .array(providers(of: account)),
-        ]
-        user["email"] = account.email.map { .string($0) }
-        user["displayName"] = account.displayName.map { .string($0) }
-        user["photoUrl"] = account.photoURL.map { .string($0) }
+        var user = account.json
         user[QuotaReport.field] = try await quota(of: account)
-        user["passwordUpdatedAt"] = account.passwordUpdatedAt.map { .integer($0) }
         return ["kind": "identitytoolkit#GetAccountInfoResponse", "users": [.object(user)]]
     }
 
     private func update(_ body: JSONObject, _ address: NetworkAddress) async throws -> JSON {
+        if let code = body["oobCode"]?.stringValue {
+            let account = try await ExternalSignIn(server: server).apply(code: code)
+            var answer = answer("SetAccountInfoResponse", account, nil)
+            answer["emailVerified"] = .boolean(account.isEmailVerified)
+            answer["providerUserInfo"] = .array(account.providers)
+            return .object(answer)
+        }
         guard let idToken = body["idToken"]?.stringValue else { throw Refusal("MISSING_ID_TOKEN") }
         let removed = (body["deleteAttribute"]?.arrayValue ?? []).compactMap(\.stringValue)
         var changes = Accounts.Changes(
@@ -133,7 +167,7 @@ struct AccountRoutes: Sendable {
             verify(idToken), changes, address: address, now: server.now())
         var answer = answer("SetAccountInfoResponse", account, tokens)
         answer["emailVerified"] = .boolean(account.isEmailVerified)
-        answer["providerUserInfo"] = .array(providers(of: account))
+        answer["providerUserInfo"] = .array(account.providers)
         answer["photoUrl"] = account.photoURL.map { .string($0) }
         return .object(answer)
     }
@@ -142,6 +176,17 @@ struct AccountRoutes: Sendable {
     /// sets, and the code stays valid. The field `localId` is Ferry's own.
     private func resetPassword(_ body: JSONObject, _ address: NetworkAddress) async throws -> JSON {
         guard let code = body["oobCode"]?.stringValue, !code.isEmpty else { throw Refusal("MISSING_OOB_CODE") }
+        // Clients look up what the code of a mail is for with this call.
+        if body["newPassword"] == nil,
+            let entry = try await server.accounts.store.mailCodes.entry(of: code, now: server.now())
+        {
+            var answer: JSONObject = [
+                "kind": "identitytoolkit#ResetPasswordResponse", "requestType": .string(entry.kind.rawValue),
+            ]
+            if entry.kind != .signIn { answer["email"] = .string(entry.email) }
+            answer["newEmail"] = entry.newEmail.map { .string($0) }
+            return .object(answer)
+        }
         let account =
             if let password = body["newPassword"]?.stringValue {
                 try await server.accounts.resetPassword(
@@ -179,6 +224,10 @@ struct AccountRoutes: Sendable {
     private func verify(_ idToken: String) throws -> VerifiedToken { try server.authenticator.verify(idToken) }
 
     private func answer(_ kind: String, _ account: Account, _ tokens: Accounts.Tokens?) -> JSONObject {
+        Self.answer(kind, account, tokens)
+    }
+
+    static func answer(_ kind: String, _ account: Account, _ tokens: Accounts.Tokens?) -> JSONObject {
         var answer: JSONObject = ["kind": .string("identitytoolkit#\(kind)"), "localId": .string(account.id)]
         answer["email"] = account.email.map { .string($0) }
         answer["displayName"] = account.displayName.map { .string($0) }
@@ -190,16 +239,12 @@ struct AccountRoutes: Sendable {
         return answer
     }
 
-    private func providers(of account: Account) -> [JSON] {
-        guard account.hasPassword, let email = account.email.map({ JSON.string($0) }) else { return [] }
-        return [["providerId": "password", "rawId": email, "federatedId": email, "email": email]]
+    static func json(_ request: HTTPServerRequest, limit: Int = bodyLimit) async throws -> JSONObject {
+        let bytes = try await request.body.collect(limit: limit)
+        return bytes.isEmpty ? [:] : try object(bytes)
     }
 
-    private static func json(_ request: HTTPServerRequest) async throws -> JSONObject {
-        try object(try await request.body.collect(limit: bodyLimit))
-    }
-
-    private static func object(_ bytes: [UInt8]) throws -> JSONObject {
+    static func object(_ bytes: [UInt8]) throws -> JSONObject {
         guard let object = try? JSON(parsing: bytes, depth: 16).objectValue else { throw Refusal("INVALID_JSON") }
         return object
     }

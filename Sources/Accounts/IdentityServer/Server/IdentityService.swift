@@ -26,6 +26,10 @@ package final class IdentityService: Sendable {
         package var isBehindProxy = false
         /// The quota of accounts for which an administrator has set no other.
         package var quota = AccountQuota()
+        /// The OpenID providers with whose accounts users may sign in.
+        package var providers: [OpenIDConfiguration] = []
+        /// Sends a mail; nil if the server sends none. Returns when it was accepted or refused.
+        package var mailer: (@Sendable (Mail) async throws -> Void)?
         /// Returns an account's usage; nil if usage is not counted.
         package var usage: (@Sendable (_ user: String) async throws -> AccountUsage)?
 
@@ -45,6 +49,11 @@ package final class IdentityService: Sendable {
     /// The identifier of this set of accounts, which a backup shares; see `AccountStore.lineage`.
     package let lineage: String
 
+    /// The keys of administrators' programs.
+    package let serviceKeys: ServiceKeys
+    let emulatedMail = EmulatedMail()
+    private let providers: [String: OpenIDProvider]
+
     let keys: SigningKeys
     let now: @Sendable () -> Int64
     private let store: AccountStore
@@ -57,7 +66,18 @@ package final class IdentityService: Sendable {
         self.now = now
         keys = try SigningKeys(path: "\(directory)/signing-keys.pem")
         store = try AccountStore(path: "\(directory)/accounts.sqlite")
-        let issuer = TokenIssuer(keys: keys, issuer: configuration.issuer, project: configuration.project)
+        // Google's verifiers look for Google's issuers in emulator mode, where nothing is signed for real.
+        let project = configuration.project
+        let issuer = TokenIssuer(
+            keys: keys,
+            issuer: configuration.isEmulator ? "https://securetoken.google.com/\(project)" : configuration.issuer,
+            cookieIssuer: configuration.isEmulator
+                ? "https://session.firebase.google.com/\(project)" : "\(configuration.issuer)/session", project: project
+        )
+        providers = Dictionary(
+            configuration.providers.map { ($0.name, OpenIDProvider($0)) }, uniquingKeysWith: { first, _ in first })
+        serviceKeys = try await ServiceKeys(
+            store, keys, issuer: configuration.issuer, project: project, isEmulator: configuration.isEmulator)
         let policy = Accounts.Policy(
             signUp: configuration.signUp, limitsSignUps: !configuration.isEmulator,
             isBehindProxy: configuration.isBehindProxy)
@@ -65,7 +85,7 @@ package final class IdentityService: Sendable {
         lineage = try await store.lineage()
         storage = try await StorageCredentials(store, accounts.revocations)
         verifier = TokenVerifier(
-            keys: keys.publicKeys, issuer: configuration.issuer, audience: configuration.project,
+            keys: keys.publicKeys, issuer: issuer.issuer, audience: configuration.project,
             isEmulator: configuration.isEmulator)
         authenticator = Authenticator(
             verifier, accounts.revocations, isEmulator: configuration.isEmulator, now: now)
@@ -76,6 +96,30 @@ package final class IdentityService: Sendable {
     package func reload() async throws {
         try await accounts.reload(now: now())
         try await storage.reload()
+        try await serviceKeys.reload()
+    }
+
+    var isEmulator: Bool { configuration.isEmulator }
+
+    /// Returns the provider of a name, with or without the prefix `oidc.` that Google's SDKs demand.
+    func provider(_ name: String) throws -> OpenIDProvider {
+        let short = name.hasPrefix("oidc.") ? String(name.dropFirst("oidc.".count)) : name
+        guard let provider = providers[name] ?? providers[short] else {
+            throw AccountRoutes.Refusal("OPERATION_NOT_ALLOWED : This server has no OpenID provider of that name.")
+        }
+        return provider
+    }
+
+    /// Returns the identity that a provider's ID token proves. In emulator mode tokens of providers
+    /// that are not configured need no signature.
+    func identity(_ name: String, token: String, nonce: String?) async throws -> FederatedIdentity {
+        do {
+            return try await provider(name).verify(token, nonce: nonce, now: now())
+        } catch let refusal as AccountRoutes.Refusal where isEmulator && refusal.name.hasPrefix("OPERATION_NOT") {
+            let claims = JSONWebToken(token)?.claims ?? (try? JSON(parsing: token, depth: 16))?.objectValue
+            guard let claims else { throw OpenIDToken.invalid("is malformed") }
+            return try FederatedIdentity(provider: name, claims: claims)
+        }
     }
 
     /// Returns the quota of an account.
@@ -88,8 +132,8 @@ package final class IdentityService: Sendable {
     /// Handles a request to the identity service; returns nil for any other request, of which
     /// nothing has been read.
     ///
-    /// - `POST /v1/accounts:signUp`, `:signInWithPassword`, `:lookup`, `:update`, `:delete`,
-    ///   `:resetPassword` and `POST /v1/token`, each also below the host name, as in the Auth
+    /// - `POST /v1/accounts:…`, the calls of users, `…/v1/projects/P/accounts…`, those of
+    ///   administrators, and `POST /v1/token`, each also below the host name, as in the Auth
     ///   emulator: `/identitytoolkit.googleapis.com/v1/…`, `/securetoken.googleapis.com/v1/token`.
     ///   Any `?key=` is accepted.
     /// - `GET /.well-known/openid-configuration` and `GET /.well-known/jwks.json`
@@ -104,9 +148,23 @@ package final class IdentityService: Sendable {
             return await onPool { await SecurityTokenService(server: self).handle(request) }
         default: break
         }
-        for prefix in ["", "/identitytoolkit.googleapis.com"] where path.hasPrefix("\(prefix)/v1/accounts:") {
-            let call = String(path.dropFirst(prefix.count + "/v1/accounts:".count))
-            return await onPool { await AccountRoutes(server: self).handle(call, request) }
+        for prefix in ["", "/identitytoolkit.googleapis.com"] where path.hasPrefix("\(prefix)/v1/") {
+            let rest = String(path.dropFirst(prefix.count + "/v1/".count))
+            if rest.hasPrefix("accounts:") {
+                let call = String(rest.dropFirst("accounts:".count))
+                return await onPool { await AccountRoutes(server: self).handle(call, request) }
+            }
+            // The documents are below the projects, too.
+            guard rest.hasPrefix("projects"), !rest.contains("/databases/") else { continue }
+            return await onPool { await administrate(rest, request) }
+        }
+        if isEmulator, path.hasPrefix("/emulator/v1/") {
+            let segments = request.target.segments
+            return await onPool {
+                do { return try await EmulatorRoutes(server: self).handle(segments, request) } catch {
+                    return AccountRoutes.answer(to: error)
+                }
+            }
         }
         if path == "/v1/token" || path == "/securetoken.googleapis.com/v1/token" {
             return await onPool { await AccountRoutes(server: self).refresh(request) }
@@ -119,9 +177,36 @@ package final class IdentityService: Sendable {
         return isGoogle ? AccountRoutes.unknownOperation : nil
     }
 
+    /// Handles a call below `projects`.
+    private func administrate(_ path: String, _ request: HTTPServerRequest) async -> HTTPResponse {
+        // The web SDK asks for the sites at which its pop-ups may be used.
+        if path == "projects", request.method == .get {
+            return .json(.ok, ["projectId": .string(configuration.project), "authorizedDomains": ["localhost"]])
+        }
+        let own = "projects/\(configuration.project)"
+        guard serviceKeys.isAdministrator(request.headers["Authorization"], now: now()) else {
+            var response = AccountRoutes.error(
+                .unauthorized, "UNAUTHENTICATED : This call needs a service account's key.")
+            response.headers["WWW-Authenticate"] = "Bearer"
+            return response
+        }
+        guard path.hasPrefix("\(own)/") || path.hasPrefix("\(own):") || isEmulator else {
+            return AccountRoutes.error(.notFound, "PROJECT_NOT_FOUND")
+        }
+        let parts = path.split(separator: "/", maxSplits: 2).map(String.init)
+        let call: String? =
+            if parts.count == 3 { parts[2] } else if parts.count == 2, let colon = parts[1].lastIndex(of: ":") {
+                String(parts[1][colon...])
+            } else { nil }
+        guard let call else { return AccountRoutes.unknownOperation }
+        do { return try await AdministratorRoutes(server: self).handle(call, request) } catch {
+            return AccountRoutes.answer(to: error)
+        }
+    }
+
     /// Runs a handler on the global executor, because hashing a password or signing a token takes
     /// milliseconds, for which the thread of an HTTP server must not be blocked.
-    private func onPool(_ body: @Sendable () async -> HTTPResponse) async -> HTTPResponse {
+    private func onPool<Answer: Sendable>(_ body: @Sendable () async -> Answer) async -> Answer {
         await withTaskExecutorPreference(globalConcurrentExecutor) { await body() }
     }
 

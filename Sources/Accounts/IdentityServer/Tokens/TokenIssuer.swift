@@ -8,13 +8,34 @@ struct TokenIssuer: Sendable {
     static let lifetime: Int64 = 3600
 
     let keys: SigningKeys
+    /// `iss` of the tokens.
     let issuer: String
+    /// `iss` of session cookies.
+    let cookieIssuer: String
     let project: String
 
-    func token(for account: Account, provider: SignInProvider, authenticatedAt: Int64, now: Int64) throws -> String {
+    /// The longest that custom claims may be, in bytes of JSON.
+    static let customClaimsLimit = 1000
+    /// The claims that have a meaning of their own, so that no custom claim may have their names.
+    static let reservedClaims: Set<String> = [
+        "acr", "amr", "at_hash", "aud", "auth_time", "azp", "cnf", "c_hash", "exp", "firebase", "iat", "iss", "jti",
+        "nbf", "nonce", "sub",
+    ]
+
+    /// Returns a new ID token.
+    ///
+    /// - Parameter claims: The claims of the custom token with which the session was opened.
+    func token(
+        for account: Account, provider: SignInProvider, claims custom: JSONObject = [:], authenticatedAt: Int64,
+        now: Int64
+    ) throws -> String {
         var identities: JSONObject = [:]
+        for link in account.links { identities[link.provider] = [.string(link.subject)] }
         if let email = account.email { identities["email"] = [.string(email)] }
-        var claims: JSONObject = [
+        // The standard claims come last, so that no custom one can replace them.
+        var claims = account.customClaims
+        for (name, value) in custom { claims[name] = value }
+        let standard: JSONObject = [
             "iss": .string(issuer), "aud": .string(project), "sub": .string(account.id),
             "user_id": .string(account.id), "iat": .integer(now), "exp": .integer(now + Self.lifetime),
             "auth_time": .integer(authenticatedAt),
@@ -22,6 +43,8 @@ struct TokenIssuer: Sendable {
                 "identities": .object(identities), "sign_in_provider": .string(provider.rawValue),
             ]),
         ]
+        for (name, value) in standard { claims[name] = value }
+        for name in ["email", "email_verified", "name", "picture", "provider_id"] { claims[name] = nil }
         if provider == .anonymous { claims["provider_id"] = "anonymous" }
         if let name = account.displayName { claims["name"] = .string(name) }
         if let picture = account.photoURL { claims["picture"] = .string(picture) }
@@ -29,6 +52,16 @@ struct TokenIssuer: Sendable {
             claims["email"] = .string(email)
             claims["email_verified"] = .boolean(account.isEmailVerified)
         }
+        return try keys.sign(.object(claims))
+    }
+
+    /// Returns a session cookie: an ID token that lives longer and names another issuer, so that
+    /// neither can be used as the other.
+    func cookie(for token: VerifiedToken, lifetime: Int64, now: Int64) throws -> String {
+        var claims = token.claims
+        claims["iss"] = .string(cookieIssuer)
+        claims["iat"] = .integer(now)
+        claims["exp"] = .integer(now + lifetime)
         return try keys.sign(.object(claims))
     }
 }

@@ -1,4 +1,5 @@
 import GRPCServer
+package import JSON
 
 /// The identity on whose behalf a call is made.
 package enum Caller: Sendable, Hashable, GRPCCaller {
@@ -10,14 +11,15 @@ package enum Caller: Sendable, Hashable, GRPCCaller {
     ///   - expires: The expiration of the token in seconds since 1970; nil if no expiration is
     ///     enforced.
     ///   - address: The account's e-mail address; nil if it has none.
-    case user(id: String, expires: Int64?, address: String? = nil)
+    ///   - claims: The claims of the token, which rules may ask for.
+    case user(id: String, expires: Int64?, address: String? = nil, claims: JSONObject = [:])
     case nobody
 
     /// The account whose limits apply; nil for an administrator, who has none.
     package var account: String? {
         switch self {
         case .administrator: nil
-        case .user(let id, _, _): id
+        case .user(let id, _, _, _): id
         case .nobody: ""
         }
     }
@@ -26,13 +28,13 @@ package enum Caller: Sendable, Hashable, GRPCCaller {
     package var transportAccount: String? {
         switch self {
         case .administrator: "administrator"
-        case .user(let id, _, _): "user \(id)"
+        case .user(let id, _, _, _): "user \(id)"
         case .nobody: nil
         }
     }
 
     package var address: String? {
-        guard case .user(_, _, let address) = self else { return nil }
+        guard case .user(_, _, let address, _) = self else { return nil }
         return address
     }
 }

@@ -1,16 +1,27 @@
 import CommandLineTool
 import IdentityServer
+import JSON
 import ServerData
 import SystemIO
 
 extension Command {
     static let keys: Command = Command(
-        "keys", summary: "administrators' keys to the object store", group: "Administration",
+        "keys", summary: "administrators' keys to the object store and to accounts", group: "Administration",
         subcommands: [
             Command(
                 "add", summary: "creates a key to every bucket and object",
-                discussion: "The secret is shown only once.",
-                arguments: [Argument("LABEL", .optional, summary: "what the key is for")], options: [.data, .config],
+                discussion: """
+                    The secret is shown only once. With --service-account the key is for programs that manage accounts with
+                    Google's Admin SDKs, and is printed in their form:
+
+                        ferry-server keys add --service-account backoffice > key.json
+                    """,
+                arguments: [Argument("LABEL", .optional, summary: "what the key is for")],
+                options: [
+                    Option("service-account", summary: "a key to accounts, as a file of a Google service account"),
+                    .data,
+                    .config,
+                ],
                 action: { try await addKey($0) }),
             Command(
                 "list", summary: "lists the keys: id, label", options: [.data, .config],
@@ -22,23 +33,44 @@ extension Command {
 }
 
 private func addKey(_ arguments: ParsedArguments) async throws -> ExitStatus {
-    try await Administration.run(arguments) { identity in
+    guard !arguments.has("service-account") else { return try await addServiceAccount(arguments) }
+    return try await Administration.run(arguments) { identity in
         let key = try await identity.storage.addAdministrator(
             label: arguments.argument("LABEL") ?? "", now: WallClock.seconds())
         Console().print("AWS_ACCESS_KEY_ID=\(key.accessKey)\nAWS_SECRET_ACCESS_KEY=\(key.secretKey)")
     }
 }
 
+private func addServiceAccount(_ arguments: ParsedArguments) async throws -> ExitStatus {
+    let path = try Administration.dataDirectory(arguments, create: true)
+    let settings = try ConfigurationReader(arguments).configuration(administering: path)
+    let listening = DataDirectory.listening(of: path)
+    let local = listening.map { "\($0.isSecure ? "https" : "http")://\($0.address)" }
+    guard let url = try ConfigurationReader(arguments).publishedURL() ?? local else {
+        throw ServerError(
+            .failed, "The key names the server's URL. Start the server first, or name its configuration with --config.")
+    }
+    return try await Administration.run(arguments) { identity in
+        let key = try await identity.serviceKeys.add(
+            label: arguments.argument("LABEL") ?? "", url: url, project: settings.project, now: WallClock.seconds())
+        Console().print(String(decoding: key.prettyBytes, as: UTF8.self))
+    }
+}
+
 private func listKeys(_ arguments: ParsedArguments) async throws -> ExitStatus {
     try await Administration.run(arguments, changes: false) { identity in
         for key in try await identity.storage.list() { Console().print("\(key.accessKey)\t\(key.label)") }
+        for key in try await identity.serviceKeys.list() {
+            Console().print("\(key.keyID)\t\(key.label)\t\(key.email)")
+        }
     }
 }
 
 private func removeKey(_ arguments: ParsedArguments) async throws -> ExitStatus {
     let id = arguments.argument("KEY") ?? ""
     return try await Administration.run(arguments) { identity in
-        guard try await identity.storage.remove(id) else {
+        if try await identity.storage.remove(id) { return }
+        guard try await identity.serviceKeys.remove(id) else {
             throw ServerError(.notFound, "There is no key \(id). 'ferry-server keys list' shows all keys.")
         }
     }

@@ -2,6 +2,7 @@ import CommandLineTool
 import Glibc
 import IdentityProtocol
 import IdentityServer
+import SMTPClient
 import ServerData
 import SystemIO
 import SystemService
@@ -54,6 +55,15 @@ struct ConfigurationReader {
             "rules", value: "FILE",
             summary: "security rules for documents, in place of the built-in ones; SIGHUP reads them again",
             completion: .files),
+        Option(
+            "openid", value: "NAME=ISSUER,CLIENT[,FILE]", isRepeatable: true,
+            summary:
+                "an OpenID provider to sign in with, the id of this server's client there, and a file with its secret; "
+                + "may be repeated"),
+        Option("smtp", value: "URL", summary: "a mail server for links: smtps://USER@HOST:PORT or smtp://HOST:PORT"),
+        Option("smtp-from", value: "ADDRESS", summary: "the sender's address of these mails"),
+        Option(
+            "smtp-password", value: "FILE", summary: "a file with the password at the mail server", completion: .files),
         Option("accept-clock", summary: "start although the clock is more than a year after the newest commit"),
         Option(
             "log-level", value: "LEVEL", summary: "lowest level that is logged (default info)",
@@ -108,6 +118,9 @@ struct ConfigurationReader {
         return configuration
     }
 
+    /// Returns the URL of the proxy in front of the server; nil without one.
+    func publishedURL() throws -> String? { try published()?.web.description }
+
     private func configuration(in directory: String) throws -> ServerConfiguration {
         var configuration = ServerConfiguration(data: directory)
         configuration.documents = try address("documents") ?? configuration.documents
@@ -146,6 +159,8 @@ struct ConfigurationReader {
         configuration.quota = try quota()
         configuration.rules = try value("rules")
         configuration.database = try database()
+        configuration.providers = try providers()
+        configuration.mail = try mail()
         for address in [configuration.documents, configuration.http] where configuration.isEmulator {
             guard address.isLoopback else {
                 throw invalid(
@@ -258,6 +273,70 @@ struct ConfigurationReader {
                 }
                 return network
             })
+    }
+
+    private func providers() throws -> [OpenIDConfiguration] {
+        let name = "openid"
+        let texts = flags.has(name) ? flags.values(name) : try inFile { try $0.strings(name) } ?? []
+        let providers = try texts.map { text in
+            let halves = text.split(separator: "=", maxSplits: 1).map(String.init)
+            let parts = (halves.last ?? "").split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+            guard halves.count == 2, (2...3).contains(parts.count), parts.allSatisfy({ !$0.isEmpty }),
+                halves[0].utf8.allSatisfy({
+                    (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) || $0 == 0x2D || $0 == 0x2E
+                }),
+                parts[0].hasPrefix("https://") || Self.isLoopback(parts[0])
+            else {
+                throw invalid(
+                    name,
+                    "takes NAME=ISSUER,CLIENT[,FILE] with an issuer of https, such as home=https://id.example.org,ferry"
+                )
+            }
+            return OpenIDConfiguration(
+                name: halves[0], issuer: parts[0], clientID: parts[1],
+                secret: parts.count == 3 ? try secret(parts[2], of: name) : nil)
+        }
+        guard Set(providers.map(\.name)).count == providers.count else { throw invalid(name, "has a name twice") }
+        return providers
+    }
+
+    private static func isLoopback(_ url: String) -> Bool {
+        url.hasPrefix("http://")
+            && (WebAddress(String(url.split(separator: "/").prefix(2).joined(separator: "//")))?.address.isLoopback
+                ?? false)
+    }
+
+    private func mail() throws -> SMTPClient.Configuration? {
+        guard let text = try value("smtp") else {
+            for name in ["smtp-from", "smtp-password"] where try value(name) != nil {
+                throw invalid(name, "needs smtp beside it")
+            }
+            return nil
+        }
+        let parts = text.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
+        guard parts.count == 3, ["smtp:", "smtps:"].contains(parts[0]), parts[1].isEmpty,
+            let at = Optional(parts[2].lastIndex(of: "@"))
+        else { throw invalid("smtp", "takes a URL such as smtps://USER@mail.example.org:465") }
+        let user = at.map { String(parts[2][..<$0]) }
+        let host = at.map { String(parts[2][parts[2].index(after: $0)...]) } ?? parts[2]
+        // A password on the command line could be read by every user of the machine.
+        guard user?.contains(":") != true, !host.isEmpty else {
+            throw invalid("smtp", "takes a URL without a password; name a file with smtp-password")
+        }
+        guard let sender = try value("smtp-from"), sender.contains("@") else {
+            throw invalid("smtp-from", "must name the sender's address beside smtp")
+        }
+        return SMTPClient.Configuration(
+            url: "\(parts[0])//\(host)", sender: sender, user: user,
+            password: try value("smtp-password").map { try secret($0, of: "smtp-password") })
+    }
+
+    /// Reads a secret from the first line of a file.
+    private func secret(_ path: String, of name: String) throws -> String {
+        do {
+            let text = String(decoding: try FileSystem.read(path, limit: 16 << 10), as: UTF8.self)
+            return String(text.prefix { $0 != "\n" && $0 != "\r\n" })
+        } catch { throw ServerError(.configuration, "The secret of \(name) cannot be read: \(error).", cause: error) }
     }
 
     private func foreignBucket() throws -> ForeignBucket? {

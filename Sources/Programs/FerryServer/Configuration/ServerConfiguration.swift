@@ -1,5 +1,6 @@
 import IdentityProtocol
 import IdentityServer
+import SMTPClient
 import SystemIO
 import SystemService
 
@@ -43,6 +44,10 @@ struct ServerConfiguration: Sendable, Hashable {
     var quota = AccountQuota()
     /// The PostgreSQL server that holds the documents; nil if they are in the data directory.
     var database: DocumentDatabaseServer?
+    /// The OpenID providers with whose accounts users may sign in.
+    var providers: [OpenIDConfiguration] = []
+    /// The mail server; nil if the server sends no mail.
+    var mail: SMTPClient.Configuration?
     /// A file of security rules for documents; nil for the built-in rules.
     var rules: String?
     /// Whether the server starts although the system's clock is more than a year after the newest commit.
@@ -66,6 +71,7 @@ struct ServerConfiguration: Sendable, Hashable {
             ("database, database-password", database == other.database),
             ("objects-grace", objectsGraceDays == other.objectsGraceDays), ("sign-up", signUp == other.signUp),
             ("quota-objects, quota-documents or quota-requests", quota == other.quota),
+            ("openid", providers == other.providers), ("smtp, smtp-from or smtp-password", mail == other.mail),
             ("log-level", logLevel == other.logLevel),
         ].filter { !$0.1 }.map(\.0)
     }

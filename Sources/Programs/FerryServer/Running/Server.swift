@@ -11,6 +11,7 @@ import IdentityProtocol
 import IdentityServer
 import ObjectStorage
 import S3Server
+import SMTPClient
 import SQLite
 import ServerData
 import SystemIO
@@ -139,6 +140,11 @@ struct Server: Sendable {
         settings.signUp = configuration.signUp
         settings.isBehindProxy = configuration.isBehindProxy
         settings.quota = configuration.quota
+        settings.providers = configuration.providers
+        if let mail = configuration.mail {
+            let client = SMTPClient(mail)
+            settings.mailer = { try await client.send(LinkMail($0)) }
+        }
         settings.usage = { try await stores.usage(of: $0) }
         return try await IdentityService(directory: directory.accounts, settings, now: WallClock.seconds)
     }

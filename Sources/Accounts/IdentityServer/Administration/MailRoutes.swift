@@ -1,0 +1,111 @@
+import HTTPMessages
+import IdentityProtocol
+import JSON
+
+/// `sendOobCode`: codes that prove the possession of a mailbox, and the links that carry them.
+struct MailRoutes: Sendable {
+    let server: IdentityService
+
+    /// Makes a code, and mails it or returns it.
+    ///
+    /// - Parameter isAdministrator: Whether the caller may have the link, for any account.
+    func send(_ body: JSONObject, isAdministrator: Bool, _ address: NetworkAddress) async throws -> JSON {
+        guard let type = body["requestType"]?.stringValue else { throw AccountRoutes.Refusal("MISSING_REQ_TYPE") }
+        let returnsLink = isAdministrator && body["returnOobLink"]?.booleanValue ?? false
+        guard returnsLink || server.isEmulator || server.configuration.mailer != nil else {
+            throw IdentityError(
+                .notAllowed,
+                "This server sends no mail. Ask its administrator for a code ('ferry-server user reset-password')."
+            )
+        }
+        let now = server.now()
+        let asked = try body["email"]?.stringValue.map(Accounts.normalized)
+        if !isAdministrator, !server.isEmulator { try server.accounts.countMail(to: asked, from: address, now: now) }
+        var signedIn: Account?
+        if let idToken = body["idToken"]?.stringValue {
+            signedIn = try await server.accounts.account(of: try server.authenticator.verify(idToken))
+        }
+        let code: String
+        let mode: String
+        let email: String
+        switch type {
+        case "PASSWORD_RESET":
+            guard let asked else { throw AccountRoutes.Refusal("MISSING_EMAIL") }
+            guard let (account, _) = try await server.accounts.store.account(email: asked), !account.isDisabled else {
+                // Strangers do not learn who has an account.
+                guard isAdministrator || server.isEmulator else { return answer(type, asked) }
+                throw AccountRoutes.Refusal("EMAIL_NOT_FOUND")
+            }
+            (mode, email) = ("resetPassword", asked)
+            code = try await server.accounts.passwordCode(for: account, expiresAt: now + MailCodes.lifetime)
+        case "VERIFY_EMAIL":
+            var account = signedIn
+            if isAdministrator, account == nil, let asked {
+                account = try await server.accounts.store.account(email: asked)?.0
+            }
+            guard let account else {
+                throw AccountRoutes.Refusal(isAdministrator ? "USER_NOT_FOUND" : "MISSING_ID_TOKEN")
+            }
+            guard let address = account.email else { throw AccountRoutes.Refusal("MISSING_EMAIL") }
+            (mode, email) = ("verifyEmail", address)
+            code = try await server.accounts.store.mailCodes.add(
+                .init(kind: .verifyEmail, email: address, account: account.id, newEmail: nil), now: now)
+        case "EMAIL_SIGNIN":
+            guard let asked else { throw AccountRoutes.Refusal("MISSING_EMAIL") }
+            let account = try await server.accounts.store.account(email: asked)?.0
+            (mode, email) = ("signIn", asked)
+            code = try await server.accounts.store.mailCodes.add(
+                .init(kind: .signIn, email: asked, account: account?.id, newEmail: nil), now: now)
+        case "VERIFY_AND_CHANGE_EMAIL":
+            var account = signedIn
+            if isAdministrator, account == nil, let asked {
+                account = try await server.accounts.store.account(email: asked)?.0
+            }
+            guard let account, let old = account.email else { throw AccountRoutes.Refusal("USER_NOT_FOUND") }
+            guard let new = try body["newEmail"]?.stringValue.map(Accounts.normalized) else {
+                throw AccountRoutes.Refusal("MISSING_NEW_EMAIL")
+            }
+            (mode, email) = ("verifyAndChangeEmail", new)
+            code = try await server.accounts.store.mailCodes.add(
+                .init(kind: .changeEmail, email: old, account: account.id, newEmail: new), now: now)
+        default: throw AccountRoutes.Refusal("INVALID_REQ_TYPE")
+        }
+        let link = link(mode, code, continueURL: body["continueUrl"]?.stringValue)
+        if returnsLink {
+            return .object(answer(type, email).merging(["oobCode": .string(code), "oobLink": .string(link)]))
+        }
+        if server.isEmulator { server.emulatedMail.add(type, email: email, code: code, link: link) }
+        try await server.configuration.mailer?(Mail(to: email, kind: mode, link: link, code: code))
+        return answer(type, email)
+    }
+
+    private func answer(_ type: String, _ email: String) -> JSON {
+        [
+            "kind": "identitytoolkit#GetOobConfirmationCodeResponse", "email": .string(email),
+            "requestType": .string(type),
+        ]
+    }
+
+    private func link(_ mode: String, _ code: String, continueURL: String?) -> String {
+        var link = "\(server.configuration.issuer)/emulator/action?mode=\(mode)&lang=en&oobCode=\(code)&apiKey=ferry"
+        if let continueURL { link += "&continueUrl=\(PercentEncoding.encode(continueURL))" }
+        return link
+    }
+}
+
+/// A mail with a link, for `IdentityService.Configuration.mailer`.
+package struct Mail: Sendable {
+    package let to: String
+    /// What the link does: `resetPassword`, `verifyEmail`, `signIn` or `verifyAndChangeEmail`.
+    package let kind: String
+    package let link: String
+    package let code: String
+}
+
+extension JSON {
+    fileprivate func merging(_ other: JSONObject) -> JSONObject {
+        var object = objectValue ?? [:]
+        for (key, value) in other { object[key] = value }
+        return object
+    }
+}

@@ -1,0 +1,140 @@
+import CCurl
+import Synchronization
+import SystemIO
+
+/// The error of a mail that was not accepted. It names neither the recipient nor the password.
+package struct SMTPError: Error, Sendable, CustomStringConvertible {
+    package let description: String
+}
+
+/// Hands mails to a mail server (RFC 5321) with libcurl.
+package final class SMTPClient: Sendable {
+    package struct Configuration: Sendable, Hashable {
+        /// `smtp://host:port`, which must offer STARTTLS unless it is on this machine, or
+        /// `smtps://host:port`.
+        package var url: String
+        /// The sender's address.
+        package var sender: String
+        package var user: String?
+        package var password: String?
+
+        package init(url: String, sender: String, user: String? = nil, password: String? = nil) {
+            self.url = url
+            self.sender = sender
+            self.user = user
+            self.password = password
+        }
+    }
+
+    /// The number of mails that are handed over at once; further ones are refused.
+    private static let limit = 8
+    private static let timeoutSeconds = 30
+
+    private let configuration: Configuration
+    private let active = Mutex(0)
+    private static let libraryIsReady = curl_global_init(Int(CURL_GLOBAL_ALL)) == CURLE_OK
+
+    package init(_ configuration: Configuration) {
+        self.configuration = configuration
+    }
+
+    /// Sends a mail of plain text, and returns when the mail server has accepted it.
+    ///
+    /// - Parameters:
+    ///   - recipient: An address without control characters and spaces.
+    ///   - date: The value of the header field `Date`.
+    /// - Throws: `SMTPError`.
+    package func send(to recipient: String, subject: String, text: String, date: String) async throws {
+        let lines = [recipient, configuration.sender, subject, date]
+        guard lines.allSatisfy({ $0.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F } }),
+            !recipient.contains(where: { "<> ".contains($0) })
+        else { throw SMTPError(description: "The address of a mail has characters that no address may have.") }
+        let isFree = active.withLock { active in
+            guard active < Self.limit else { return false }
+            active += 1
+            return true
+        }
+        guard isFree else { throw SMTPError(description: "Too many mails are being sent.") }
+        defer { active.withLock { $0 -= 1 } }
+        let message = """
+            Date: \(date)\r
+            From: <\(configuration.sender)>\r
+            To: <\(recipient)>\r
+            Subject: \(subject)\r
+            MIME-Version: 1.0\r
+            Content-Type: text/plain; charset=utf-8\r
+            Content-Transfer-Encoding: 8bit\r
+            Auto-Submitted: auto-generated\r
+            \r
+
+            """
+        let body = text.split(separator: "\n", omittingEmptySubsequences: false).map { "\($0)\r\n" }.joined()
+        let bytes = Array(message.utf8) + Array(body.utf8)
+        // libcurl's simple interface blocks, so each mail has a thread.
+        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+            do {
+                try WorkerThread.start(named: "mail") { [self] in
+                    continuation.resume(with: Result { try perform(recipient, bytes) })
+                }
+            } catch {
+                continuation.resume(throwing: error)
+            }
+        }
+    }
+
+    /// The unread rest of a mail.
+    private final class Reader {
+        private let bytes: [UInt8]
+        private var position = 0
+
+        init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+        func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+            let count = min(buffer.count, bytes.count - position)
+            buffer.copyBytes(from: bytes[position..<position + count])
+            position += count
+            return count
+        }
+    }
+
+    private func perform(_ recipient: String, _ message: [UInt8]) throws {
+        guard Self.libraryIsReady, let easy = curl_easy_init() else {
+            throw SMTPError(description: "libcurl cannot be used.")
+        }
+        defer { curl_easy_cleanup(easy) }
+        let recipients = curl_slist_append(nil, "<\(recipient)>")
+        defer { curl_slist_free_all(recipients) }
+        let reader = Reader(message)
+        let result = withExtendedLifetime(reader) {
+            let codes = [
+                ferry_curl_set_string(easy, CURLOPT_URL, configuration.url),
+                ferry_curl_set_string(easy, CURLOPT_PROTOCOLS_STR, "smtp,smtps"),
+                ferry_curl_set_string(easy, CURLOPT_MAIL_FROM, "<\(configuration.sender)>"),
+                ferry_curl_set_pointer(easy, CURLOPT_MAIL_RCPT, recipients),
+                ferry_curl_set_long(easy, CURLOPT_UPLOAD, 1), ferry_curl_set_long(easy, CURLOPT_NOSIGNAL, 1),
+                ferry_curl_set_long(easy, CURLOPT_TIMEOUT, Self.timeoutSeconds),
+                // A password must not travel in the clear; mail servers of this machine need no TLS.
+                ferry_curl_set_long(
+                    easy, CURLOPT_USE_SSL, isLocal ? Int(CURLUSESSL_TRY.rawValue) : Int(CURLUSESSL_ALL.rawValue)),
+                ferry_curl_set_data_callback(easy, CURLOPT_READFUNCTION) { buffer, size, count, context in
+                    guard let buffer, let context else { return 0 }
+                    let reader = Unmanaged<Reader>.fromOpaque(context).takeUnretainedValue()
+                    return reader.read(
+                        into: UnsafeMutableRawBufferPointer(start: buffer, count: size.saturatingMultiplied(by: count)))
+                },
+                ferry_curl_set_pointer(easy, CURLOPT_READDATA, Unmanaged.passUnretained(reader).toOpaque()),
+                configuration.user.map { ferry_curl_set_string(easy, CURLOPT_USERNAME, $0) } ?? CURLE_OK,
+                configuration.password.map { ferry_curl_set_string(easy, CURLOPT_PASSWORD, $0) } ?? CURLE_OK,
+            ]
+            return codes.first { $0 != CURLE_OK } ?? curl_easy_perform(easy)
+        }
+        guard result == CURLE_OK else {
+            throw SMTPError(
+                description: "The mail server did not accept a mail: \(String(cString: curl_easy_strerror(result))).")
+        }
+    }
+
+    private var isLocal: Bool {
+        ["//localhost", "//127.", "//[::1]"].contains { configuration.url.contains($0) }
+    }
+}
