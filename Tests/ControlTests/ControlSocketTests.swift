@@ -141,6 +141,15 @@ private final class Desk: ControlService {
     func signIn(_ request: SignInRequest) async throws -> AccountSummary {
         AccountSummary(userID: request.password ?? "", email: request.email, server: request.server)
     }
+    func beginSignIn(_ request: ProviderSignInRequest) async throws -> ProviderSignIn {
+        ProviderSignIn(id: request.provider, url: request.server ?? "", userCode: request.invitation)
+    }
+    func finishSignIn(_ decision: ProviderSignInDecision) async throws -> AccountSummary {
+        AccountSummary(userID: decision.id, email: "\(decision.merges) \(decision.signsIn)", server: "")
+    }
+    func changeAccount(name: String?, removing provider: String?) async throws {
+        if name != "Ann" || provider != nil { throw ControlError(.permissionDenied, "no") }
+    }
     func link(email: String, password: String) async throws -> AccountSummary {
         AccountSummary(userID: password, email: email, server: "")
     }

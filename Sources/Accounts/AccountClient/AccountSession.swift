@@ -86,6 +86,44 @@ package actor AccountSession {
         try await signIn(server: server, email: email, password: password, accepting: accepting)
     }
 
+    /// Signs in with a credential of an OpenID provider.
+    ///
+    /// - Parameter accepting: Called with the user's id; an error that it throws is rethrown, and
+    ///   the session is not used.
+    /// - Returns: Nil if the user is signed in, otherwise why not.
+    package func signIn(
+        server: String, with credential: ProviderCredential, invitation: String? = nil,
+        accepting: (_ userID: String) throws -> Void = { _ in }
+    ) async throws -> ProviderAnswer? {
+        let asked = now()
+        let answer = try await client(server).signIn(with: credential, invitation: invitation)
+        guard case .signedIn(let session) = answer else { return answer }
+        try accepting(session.userID)
+        try adopt(session, server: server, asked: asked)
+        return nil
+    }
+
+    /// Links a credential of an OpenID provider to the account, which keeps its id and all its data.
+    ///
+    /// - Returns: Nil if it is linked, otherwise why not.
+    package func link(_ credential: ProviderCredential) async throws -> ProviderAnswer? {
+        let server = try signedIn().server
+        let client = client(server)
+        let (answer, asked) = try await withToken { idToken in
+            let asked = now()
+            return (try await client.signIn(with: credential, linkingTo: idToken), asked)
+        }
+        guard case .signedIn(let session) = answer else { return answer }
+        try adopt(session, server: server, asked: asked)
+        return nil
+    }
+
+    /// Removes a provider, or changes the name, of the account.
+    package func update(displayName: String? = nil, removing provider: String? = nil) async throws {
+        let client = client(try signedIn().server)
+        try await withToken { try await client.update(idToken: $0, displayName: displayName, removing: provider) }
+    }
+
     /// Replaces the password, which ends all other sessions of the account.
     package func changePassword(from old: String, to new: String) async throws {
         let content = try signedIn()

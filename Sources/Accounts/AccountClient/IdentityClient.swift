@@ -133,6 +133,81 @@ package struct IdentityClient: Sendable {
             accessKey: accessKey, secretKey: secretKey, sessionToken: sessionToken, lifetime: .seconds(lifetime))
     }
 
+    // MARK: OpenID providers
+
+    /// Returns the page of a provider at which the user signs in.
+    ///
+    /// - Parameter parameters: `state`, `nonce` and the challenge of the client.
+    package func signInPage(
+        of provider: String, redirect: String, parameters: [String: String]
+    ) async throws -> String {
+        var custom = JSONObject()
+        for (name, value) in parameters { custom[name] = .string(value) }
+        let answer = try await account(
+            "createAuthUri",
+            ["providerId": .string(provider), "continueUri": .string(redirect), "customParameter": .object(custom)])
+        guard let url = answer["authUri"]?.stringValue, url.hasPrefix("https://") || url.hasPrefix("http://") else {
+            throw Self.incomplete
+        }
+        return url
+    }
+
+    /// Begins a sign-in on another device.
+    package func beginDevice(_ provider: String) async throws -> DeviceSignIn {
+        let answer = try await account(
+            "createAuthUri", ["providerId": .string(provider), "customParameter": ["device": "true"]])
+        guard let code = answer["device_code"]?.stringValue, let user = answer["user_code"]?.stringValue,
+            let url = (answer["verification_uri_complete"] ?? answer["verification_uri"])?.stringValue
+        else { throw Self.incomplete }
+        return DeviceSignIn(
+            deviceCode: code, userCode: user, url: url,
+            interval: .seconds(min(max(Self.seconds(answer["interval"]) ?? 5, 1), 60)),
+            lifetime: .seconds(min(Self.seconds(answer["expires_in"]) ?? 600, 3600)))
+    }
+
+    /// Signs in with a credential of a provider, or links it to the token's account.
+    package func signIn(
+        with credential: ProviderCredential, linkingTo idToken: String? = nil, invitation: String? = nil
+    ) async throws -> ProviderAnswer {
+        var fields = [("providerId", credential.provider)]
+        var redirect = "http://localhost"
+        switch credential.proof {
+        case .code(let code, let verifier, let target):
+            fields += [("code", code), ("code_verifier", verifier)]
+            redirect = target
+        case .deviceCode(let code): fields.append(("device_code", code))
+        case .idToken(let token): fields.append(("id_token", token))
+        }
+        if let nonce = credential.nonce { fields.append(("nonce", nonce)) }
+        var request: JSONObject = [
+            "postBody": .string(fields.map { "\($0.0)=\(PercentEncoding.encode($0.1))" }.joined(separator: "&")),
+            "requestUri": .string(redirect), "returnIdpCredential": true, "returnSecureToken": true,
+        ]
+        request["idToken"] = idToken.map { .string($0) }
+        request["invitationCode"] = invitation.map { .string($0) }
+        let answer: JSONObject
+        do { answer = try await account("signInWithIdp", request) } catch let error as IdentityError
+            where error.code == .authorizationPending
+        { return .pending }
+        if answer["errorMessage"] == "FEDERATED_USER_ID_ALREADY_LINKED" {
+            guard let token = answer["oauthIdToken"]?.stringValue else { throw Self.incomplete }
+            return .inUse(
+                ProviderCredential(provider: credential.provider, proof: .idToken(token), nonce: credential.nonce))
+        }
+        if answer["needConfirmation"] == true {
+            return .needsConfirmation(email: answer["email"]?.stringValue ?? "")
+        }
+        return .signedIn(try Self.session(answer))
+    }
+
+    /// Removes a provider, or changes the name, of the token's account.
+    package func update(idToken: String, displayName: String? = nil, removing provider: String? = nil) async throws {
+        var request: JSONObject = ["idToken": .string(idToken)]
+        request["displayName"] = displayName.map { .string($0) }
+        if let provider { request["deleteProvider"] = [.string(provider)] }
+        _ = try await account("update", request)
+    }
+
     // MARK: exchange
 
     private static let timeouts = HTTPRequest.Timeouts(

@@ -152,6 +152,18 @@ package struct ControlClient: ControlService {
         try AccountSummary(json: try await send(.signIn, request.json))
     }
 
+    package func beginSignIn(_ request: ProviderSignInRequest) async throws -> ProviderSignIn {
+        try ProviderSignIn(json: try await send(.beginSignIn, request.json))
+    }
+
+    package func finishSignIn(_ decision: ProviderSignInDecision) async throws -> AccountSummary {
+        try AccountSummary(json: try await send(.finishSignIn, decision.json))
+    }
+
+    package func changeAccount(name: String?, removing provider: String?) async throws {
+        _ = try await send(.changeAccount, .members(("name", name?.asJSON), ("provider", provider?.asJSON)))
+    }
+
     package func link(email: String, password: String) async throws -> AccountSummary {
         let body: JSON = .members(("email", email.asJSON), ("password", password.asJSON))
         return try AccountSummary(json: try await send(.link, body))

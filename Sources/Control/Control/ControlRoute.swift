@@ -44,6 +44,9 @@ enum ControlRoute: Hashable {
     case checkConfiguration
     case account
     case signIn
+    case beginSignIn
+    case finishSignIn
+    case changeAccount
     case link
     case changePassword
     case usage
@@ -106,6 +109,9 @@ enum ControlRoute: Hashable {
         case ("GET", "account", 0): self = .account
         case ("PUT", "account", 0): self = .signIn
         case ("DELETE", "account", 0): self = .signOut
+        case ("PATCH", "account", 0): self = .changeAccount
+        case ("POST", "account", 1) where rest[0] == "provider": self = .beginSignIn
+        case ("PUT", "account", 1) where rest[0] == "provider": self = .finishSignIn
         case ("POST", "account", 1) where rest[0] == "link": self = .link
         case ("POST", "account", 1) where rest[0] == "password": self = .changePassword
         case ("GET", "account", 1) where rest[0] == "usage": self = .usage
@@ -119,11 +125,12 @@ enum ControlRoute: Hashable {
         case .status, .tasks, .task, .lists, .transfers, .deletes, .trash, .conflicts, .history, .explanation, .devices,
             .plan, .health, .log, .configuration, .account, .usage, .events, .invitations, .blocks:
             "GET"
-        case .changeTask: "PATCH"
-        case .pause, .pin, .signIn: "PUT"
+        case .changeTask, .changeAccount: "PATCH"
+        case .pause, .pin, .signIn, .finishSignIn: "PUT"
         case .detach, .signOut, .unshare, .unblock: "DELETE"
         case .addTask, .removeTasks, .share, .attach, .fetch, .changeTransfers, .sync, .rebind, .decideDeletes,
-            .restore, .resolveConflicts, .undo, .checkConfiguration, .link, .changePassword, .answerInvitation,
+            .restore, .resolveConflicts, .undo, .checkConfiguration, .link, .beginSignIn, .changePassword,
+            .answerInvitation,
             .block:
             "POST"
         }
@@ -165,7 +172,8 @@ enum ControlRoute: Hashable {
             case .log: ["log"]
             case .configuration: ["configuration"]
             case .checkConfiguration: ["configuration", "check"]
-            case .account, .signIn, .signOut: ["account"]
+            case .account, .signIn, .signOut, .changeAccount: ["account"]
+            case .beginSignIn, .finishSignIn: ["account", "provider"]
             case .link: ["account", "link"]
             case .changePassword: ["account", "password"]
             case .usage: ["account", "usage"]

@@ -126,6 +126,11 @@ package struct ControlServer: Sendable {
                 "settings", try await service.checkConfiguration(body.string("text"), named: body.string("name")).json)
         case .account: try await service.account().json
         case .signIn: try await service.signIn(SignInRequest(json: body)).json
+        case .beginSignIn: try await service.beginSignIn(ProviderSignInRequest(json: body)).json
+        case .finishSignIn: try await service.finishSignIn(ProviderSignInDecision(json: body)).json
+        case .changeAccount:
+            try await done(
+                service.changeAccount(name: body["name"]?.stringValue, removing: body["provider"]?.stringValue))
         case .link:
             try await service.link(email: body.string("email"), password: body.string("password")).json
         case .changePassword:

@@ -118,6 +118,16 @@ package protocol ControlService: Sendable {
     /// - Throws: `conflict` if the tasks directory belongs to another permanent account, unless the
     ///   request sets `merges`.
     func signIn(_ request: SignInRequest) async throws -> AccountSummary
+    /// Begins a sign-in with an OpenID provider, in place of one that has begun before. Waits for the
+    /// network.
+    func beginSignIn(_ request: ProviderSignInRequest) async throws -> ProviderSignIn
+    /// Waits until the user has signed in at the provider, and signs in or links.
+    ///
+    /// - Throws: `conflict` as `signIn` does; `already-there` if the provider's account belongs to another
+    ///   account than the one to link it to. Another decision may follow.
+    func finishSignIn(_ decision: ProviderSignInDecision) async throws -> AccountSummary
+    /// Changes the account's name, or removes a provider from it. Waits for the network.
+    func changeAccount(name: String?, removing provider: String?) async throws
     /// Turns the anonymous account into a permanent one. Waits for the network.
     func link(email: String, password: String) async throws -> AccountSummary
     /// Replaces the password of the account. Its other devices have to sign in again. Waits for the

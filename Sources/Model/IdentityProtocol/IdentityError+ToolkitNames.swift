@@ -23,5 +23,6 @@ extension IdentityError.Code {
         .tooManyAttempts: "TOO_MANY_ATTEMPTS_TRY_LATER", .notAllowed: "OPERATION_NOT_ALLOWED",
         .invalidRequest: "INVALID_REQUEST", .signUpRestricted: "ADMIN_ONLY_OPERATION",
         .invalidCode: "INVALID_OOB_CODE", .alreadyLinked: "FEDERATED_USER_ID_ALREADY_LINKED",
+        .badProviderCredential: "INVALID_IDP_RESPONSE", .authorizationPending: "AUTHORIZATION_PENDING",
     ]
 }

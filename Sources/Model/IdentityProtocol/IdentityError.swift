@@ -4,7 +4,7 @@ package struct IdentityError: Error, CustomStringConvertible {
         private enum Value: String, Sendable {
             case invalidCredentials, emailExists, invalidEmail, weakPassword, userDisabled, userNotFound
             case notSignedIn, invalidToken, tokenExpired, loginTooOld, tooManyAttempts, notAllowed, invalidRequest
-            case signUpRestricted, invalidCode, alreadyLinked
+            case signUpRestricted, invalidCode, alreadyLinked, badProviderCredential, authorizationPending
             case offline, protocolViolation, damagedFile, internalFailure
         }
         private let value: Value
@@ -31,6 +31,10 @@ package struct IdentityError: Error, CustomStringConvertible {
         package static let invalidCode = Code(value: .invalidCode)
         /// An account at an OpenID provider signs in to another account.
         package static let alreadyLinked = Code(value: .alreadyLinked)
+        /// A code or token of an OpenID provider is not valid.
+        package static let badProviderCredential = Code(value: .badProviderCredential)
+        /// The user has not answered an OpenID provider yet.
+        package static let authorizationPending = Code(value: .authorizationPending)
         package static let invalidRequest = Code(value: .invalidRequest)
         /// The server cannot be reached or is not well.
         package static let offline = Code(value: .offline)

@@ -23,7 +23,8 @@ package enum FerryTool {
             .attach, .attachments, .get, .pin, .unpin, .cat, .open, .detach, .transfers,
             .status, .sync, .pause, .resume, .rebind, .explain,
             .conflicts, .history, .undo, .deletes, .trash, .restore,
-            .setup, .login, .link, .password, .logout, .whoami, .share, .unshare, .invitations, .block, .unblock,
+            .setup, .login, .link, .unlink, .account, .password, .logout, .whoami, .share, .unshare, .invitations,
+            .block, .unblock,
             .devices,
             .doctor, .log, .config, .supportBundle, .import, .export, .completion, .manual,
         ])

@@ -50,11 +50,29 @@ final class DaemonService: ControlService {
     // MARK: Account
 
     func signIn(_ request: SignInRequest) async throws -> AccountSummary {
+        try await signingIn { try await identity.signIn(request, directory: configuration.tasks, of: $0) }
+    }
+
+    func beginSignIn(_ request: ProviderSignInRequest) async throws -> ProviderSignIn {
+        try await identity.beginSignIn(request)
+    }
+
+    func finishSignIn(_ decision: ProviderSignInDecision) async throws -> AccountSummary {
+        try await signingIn { try await identity.finishSignIn(decision, directory: configuration.tasks, of: $0) }
+    }
+
+    func changeAccount(name: String?, removing provider: String?) async throws {
+        guard await identity.current != nil else { throw Account.nobody }
+        try await identity.change(name: name, removing: provider)
+    }
+
+    /// Signs in, and syncs with the account from then on.
+    ///
+    /// - Parameter body: Signs in, unless the tasks directory belongs to the account that it gets.
+    private func signingIn(_ body: (_ owner: String?) async throws -> AccountSummary) async throws -> AccountSummary {
         let before = await identity.current
-        let account = try await identity.signIn(
-            request, directory: configuration.tasks,
-            of: engine.directoryAccount.flatMap { $0 == SyncEngine.aloneID ? nil : $0 })
-        if before == account, let stack = await engine.stack {
+        let account = try await body(engine.directoryAccount.flatMap { $0 == SyncEngine.aloneID ? nil : $0 })
+        if before?.userID == account.userID, before?.server == account.server, let stack = await engine.stack {
             await stack.client.signedIn()
         } else {
             await engine.end()

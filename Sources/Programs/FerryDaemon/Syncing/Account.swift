@@ -14,6 +14,7 @@ actor Account {
     private let state: StateDirectory
     private let discovery: Discovery
     private let session: AccountSession
+    private let providers: ProviderSignIns
     private let logger: Logger
     private var server: ServerDescription?
     private var lastToken: String?
@@ -30,6 +31,7 @@ actor Account {
         self.state = state
         self.logger = logger
         discovery = Discovery(http: http)
+        providers = ProviderSignIns(http: http)
         session = try Self.load(state, http, logger)
         let bytes = try? FileSystem.readIfPresent(state.server, limit: 64 << 10)
         server = (bytes ?? nil).flatMap { try? JSON(parsing: $0) }.flatMap(ServerDescription.init(remembered:))
@@ -108,18 +110,7 @@ actor Account {
     func signIn(_ request: SignInRequest, directory: String, of owner: String?) async throws -> AccountSummary {
         let found = try await discovery.describe(request.server)
         let current = await session.current
-        // The tasks of an anonymous account of this machine continue in the account that is signed
-        // in to.
-        let isAnonymous = owner != nil && owner == (current.map { $0.email == nil ? $0.userID : nil } ?? lastAnonymous)
-        let accept: @Sendable (String?) throws -> Void = { user in
-            guard let owner, owner != user, !request.merges, !isAnonymous else { return }
-            let name = current.flatMap { $0.userID == owner ? $0.email : nil } ?? owner
-            throw ControlError(
-                .conflict, "The tasks in \(directory) belong to another account (\(name)); nothing was changed.",
-                hint:
-                    "--merge adds them to this account and uploads them. To keep them apart, give this account a directory "
-                    + "of its own: 'tasks: DIRECTORY' in ferryd.yaml.")
-        }
+        let accept = await acceptance(of: owner, directory: directory, merges: request.merges)
         do {
             let password = request.password ?? ""
             if let code = request.code {
@@ -153,6 +144,78 @@ actor Account {
         otherAccounts = nil
         guard let account = await self.current else { throw Self.nobody }
         return account
+    }
+
+    /// Returns the check whether an account may be signed in to while the tasks directory belongs to
+    /// `owner`.
+    private func acceptance(
+        of owner: String?, directory: String, merges: Bool
+    ) async -> @Sendable (String?) throws -> Void {
+        let current = await session.current
+        // The tasks of an anonymous account of this machine continue in the account that is signed
+        // in to.
+        let isAnonymous = owner != nil && owner == (current.map { $0.email == nil ? $0.userID : nil } ?? lastAnonymous)
+        return { user in
+            guard let owner, owner != user, !merges, !isAnonymous else { return }
+            let name = current.flatMap { $0.userID == owner ? $0.email : nil } ?? owner
+            throw ControlError(
+                .conflict, "The tasks in \(directory) belong to another account (\(name)); nothing was changed.",
+                hint:
+                    "--merge adds them to this account and uploads them. To keep them apart, give this account a directory "
+                    + "of its own: 'tasks: DIRECTORY' in ferryd.yaml.")
+        }
+    }
+
+    /// Begins a sign-in with an OpenID provider.
+    func beginSignIn(_ request: ProviderSignInRequest) async throws -> ProviderSignIn {
+        do {
+            if request.links {
+                guard let content = await session.current else { throw Self.nobody }
+                return try await providers.begin(request, at: content.server)
+            }
+            guard let server = request.server else { throw ControlError(.invalidArgument, "The server is missing.") }
+            var request = request
+            let found = try await discovery.describe(server)
+            request.server = found.url
+            return try await providers.begin(request, at: found.identity)
+        } catch let error as IdentityError {
+            throw ControlError(signingIn: error).caused(by: error)
+        }
+    }
+
+    /// Waits until the user has signed in at the provider, and signs in or links.
+    ///
+    /// - Parameter owner: The account that the tasks directory belongs to; nil if it belongs to
+    ///   none.
+    func finishSignIn(
+        _ decision: ProviderSignInDecision, directory: String, of owner: String?
+    ) async throws -> AccountSummary {
+        let (request, identityServer) = try await providers.request(of: decision.id)
+        let session = session
+        do {
+            if request.links, !decision.signsIn {
+                try await providers.finish(decision.id) { try await session.link($0) }
+            } else {
+                let accept = await acceptance(of: owner, directory: directory, merges: decision.merges)
+                try await providers.finish(decision.id) { credential in
+                    try await session.signIn(
+                        server: identityServer, with: credential, invitation: request.invitation, accepting: accept)
+                }
+                if let url = request.server { try remember(try await discovery.describe(url)) }
+                otherAccounts = nil
+            }
+        } catch let error as IdentityError {
+            throw ControlError(signingIn: error).caused(by: error)
+        }
+        guard let account = await current else { throw Self.nobody }
+        return account
+    }
+
+    /// Changes the account's name, or removes a provider from it.
+    func change(name: String?, removing provider: String?) async throws {
+        do { try await session.update(displayName: name, removing: provider) } catch let error as IdentityError {
+            throw ControlError(signingIn: error).caused(by: error)
+        }
     }
 
     func changePassword(from old: String, to new: String) async throws {
@@ -308,7 +371,8 @@ extension ControlError {
             self.init(
                 .permissionDenied, error.message,
                 hint: "With an invitation: ferry login URL --email ADDRESS --create --invite CODE")
-        case .invalidCode: self.init(.permissionDenied, error.message)
+        case .invalidCode, .badProviderCredential: self.init(.permissionDenied, error.message)
+        case .alreadyLinked: self.init(.alreadyThere, error.message)
         case .userDisabled, .notAllowed: self.init(.permissionDenied, error.message)
         case .tooManyAttempts: self.init(.unavailable, error.message, isRetryable: true)
         case .offline:

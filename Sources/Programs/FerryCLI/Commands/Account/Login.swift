@@ -19,10 +19,15 @@ extension Command {
 
                 ferry login https://ferry.example.org --code CODE
 
+            With an OpenID provider that the server knows, a browser opens the provider's page; with --device that
+            may be a browser on another device:
+
+                ferry login https://ferry.example.org --with home
+
             If the tasks of this machine belong to another account, it asks before it changes anything.
             """,
         arguments: [Argument("URL", summary: "the URL that the server prints")],
-        options: Command.credentials + [
+        options: Command.credentials + ProviderLogin.options + [
             Option("create", summary: "create the account"),
             Option("invite", value: "CODE", summary: "the invitation code for the new account"),
             Option("code", value: "CODE", summary: "set the password with this code, and sign in"),
@@ -31,6 +36,16 @@ extension Command {
     ) { context in
         let arguments = context.arguments
         let (email, code, creates) = (arguments.value("email"), arguments.value("code"), arguments.has("create"))
+        if let provider = arguments.value("with") {
+            guard email == nil, code == nil, !creates else {
+                throw UsageError("--with needs none of --email, --code and --create.", path: ["login"])
+            }
+            let request = ProviderSignInRequest(
+                server: arguments.argument("URL"), provider: provider, usesDevice: arguments.has("device"),
+                invitation: arguments.value("invite"))
+            context.show(try await ProviderLogin(context: context).run(request, merges: arguments.has("merge")))
+            return .success
+        }
         guard email != nil || !creates else { throw UsageError("--create needs --email.", path: ["login"]) }
         guard code == nil || !creates else {
             throw UsageError("--code is for an existing account; leave out --create.", path: ["login"])
@@ -83,8 +98,18 @@ extension Command {
 
     static let link = Command.daemon(
         "link", group: "Account", summary: "turns the anonymous account into a permanent one with all its data",
-        options: Command.credentials + [.json]
+        discussion: """
+            With --with, an account at an OpenID provider signs in to this account from then on. If that signs in to
+            another account already, it offers to sign in to that one and bring the tasks of this machine along.
+            """,
+        options: Command.credentials + ProviderLogin.options + [.json]
     ) { context in
+        if let provider = context.arguments.value("with") {
+            let request = ProviderSignInRequest(
+                provider: provider, usesDevice: context.arguments.has("device"), links: true)
+            context.show(try await ProviderLogin(context: context).run(request, merges: false))
+            return .success
+        }
         guard let email = context.arguments.value("email") else {
             throw UsageError("--email is missing.", path: ["link"])
         }

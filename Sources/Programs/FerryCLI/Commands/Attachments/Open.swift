@@ -19,13 +19,23 @@ extension Command {
         arguments: [.task(), .attachment("FILE", .optional, "an attachment's name; the task's own file unless told")]
     ) { context in
         let path = try await context.place()
-        let hasDesktop = ["WAYLAND_DISPLAY", "DISPLAY"].contains { ProcessEnvironment[$0].map { !$0.isEmpty } ?? false }
-        guard hasDesktop, Program.isThere("xdg-open") else {
+        guard Desktop.opens else {
             context.terminal.print(path)
             return .success
         }
-        return try Program.run("xdg-open", [path]) == 0 ? .success : .failure
+        return try Desktop.open(path) ? .success : .failure
     }
+}
+
+/// The desktop session, which has programs for files and pages.
+enum Desktop {
+    static var opens: Bool {
+        ["WAYLAND_DISPLAY", "DISPLAY"].contains { ProcessEnvironment[$0].map { !$0.isEmpty } ?? false }
+            && Program.isThere("xdg-open")
+    }
+
+    /// Opens a path or URL. Returns whether a program was found for it.
+    static func open(_ place: String) throws -> Bool { try Program.run("xdg-open", [place]) == 0 }
 }
 
 extension CommandContext {

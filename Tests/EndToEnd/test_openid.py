@@ -1,0 +1,138 @@
+"""Signing a machine in with an OpenID provider, linking it, and bringing the tasks of an anonymous account along."""
+import os
+import re
+import subprocess
+
+import pytest
+import requests
+
+from harness import BIN, Machine, Server, agree, free_ports, until
+from openid import Provider
+
+
+@pytest.fixture(scope="module")
+def provider():
+    provider = Provider(free_ports(1)[0])
+    provider.start()
+    yield provider
+    provider.stop()
+
+
+@pytest.fixture
+def server(root, provider):
+    secret = root / "secret"
+    secret.write_text("very secret\n")
+    server = Server(root, "--openid", f"home={provider.url},ferry,{secret}")
+    server.start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def desktop(root):
+    machine = Machine(root, "desktop")
+    yield machine
+    if machine.daemon.running:
+        machine.stop()
+
+
+class Command:
+    """A `ferry` that waits for a browser."""
+
+    def __init__(self, machine, *words):
+        self.process = subprocess.Popen(
+            [BIN / "ferry", *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            env={**os.environ, **machine.environment})
+        self.said = ""
+
+    def page(self):
+        while True:
+            line = self.process.stderr.readline()
+            assert line, self.said
+            self.said += line
+            if found := re.search(r"http://\S+", line):
+                return found[0]
+
+    def end(self):
+        out, rest = self.process.communicate(timeout=60)
+        return self.process.returncode, out, self.said + rest
+
+
+def browse(provider, page, subject):
+    """Signs in at the provider's page and follows it back to the machine."""
+    answer = requests.post(page, data={"sub": subject}, allow_redirects=False, timeout=5)
+    target = answer.headers["Location"]
+    wrong = requests.get(re.sub("state=[0-9a-f]+", "state=0", target), timeout=5)
+    assert wrong.status_code == 404
+    back = requests.get(target, timeout=5)
+    assert back.status_code == 200 and "close this page" in back.text
+
+
+def through(machine, provider, subject, *words):
+    command = Command(machine, *words)
+    browse(provider, command.page(), subject)
+    return command.end()
+
+
+def test_a_credential_in_use_brings_the_tasks_along(server, provider, laptop, desktop):
+    provider.user("ann", email="ann@example.org", email_verified=True, name="Ann")
+    laptop.start()
+    laptop.ferry("login", server.url)
+    laptop.write("Milk.md", "Oat\n")
+    laptop.sync()
+    before = laptop.json("whoami")["account"]
+    assert before.get("email") is None
+    status, out, said = through(laptop, provider, "ann", "link", "--with", "home")
+    assert status == 0 and "ann@example.org" in out, said
+    after = laptop.json("whoami")["account"]
+    assert after["userId"] == before["userId"] and after["email"] == "ann@example.org"
+    assert set(laptop.list()) == {"Milk"}
+    # The only way to sign in stays.
+    last = laptop.ferry("unlink", "home", check=False)
+    assert last.returncode != 0 and "last way" in last.stderr
+    laptop.ferry("account", "name", "Ann at home")
+
+    desktop.start()
+    desktop.ferry("login", server.url)
+    desktop.write("Bread.md", "Rye\n")
+    desktop.write("With a file.md", "")
+    attachment = desktop.tasks / "With a file.files"
+    attachment.mkdir()
+    (attachment / "note.txt").write_text("x" * 5000)
+    desktop.sync()
+    anonymous = desktop.json("whoami")["account"]["userId"]
+    status, out, said = through(desktop, provider, "ann", "link", "--with", "home")
+    assert status != 0 and "another account" in said and "ferry login" in said
+    assert desktop.json("whoami")["account"]["userId"] == anonymous
+    status, out, said = through(desktop, provider, "ann", "login", server.url, "--with", "home")
+    assert status == 0 and "ann@example.org" in out, said
+    assert desktop.json("whoami")["account"]["userId"] == after["userId"]
+    desktop.sync()
+    laptop.sync()
+    agree(laptop, desktop)
+    assert set(laptop.list()) == {"Milk", "Bread", "With a file"}
+    assert (laptop.tasks / "With a file.files/note.txt").read_text() == "x" * 5000
+
+
+def test_a_declined_sign_in_and_another_accounts_tasks(server, provider, laptop):
+    provider.user("bob", email="bob@example.org", email_verified=True)
+    laptop.start()
+    command = Command(laptop, "login", server.url, "--with", "home")
+    page = command.page()
+    target = requests.post(page, data={"sub": "bob"}, allow_redirects=False, timeout=5).headers["Location"]
+    declined = requests.get(re.sub("code=[^&]+", "error=access_denied", target), timeout=5)
+    assert "not signed in" in declined.text
+    status, _, said = command.end()
+    assert status != 0 and "declined" in said
+    laptop.login(server, create=True)
+    laptop.write("Mine.md", "")
+    laptop.sync()
+    laptop.ferry("logout")
+    status, _, said = through(laptop, provider, "bob", "login", server.url, "--with", "home")
+    assert status != 0 and "belong to another account" in said
+    assert laptop.status()["state"] == "needs-sign-in"
+    status, _, said = through(laptop, provider, "bob", "login", server.url, "--with", "home", "--merge")
+    assert status == 0, said
+    unknown = laptop.ferry("login", server.url, "--with", "nowhere", check=False)
+    assert unknown.returncode != 0 and "no OpenID provider" in unknown.stderr
+    assert until(lambda: "Mine" in laptop.list(), "the task")
