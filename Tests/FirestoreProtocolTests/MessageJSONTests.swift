@@ -80,7 +80,7 @@ struct MessageJSONTests {
     @Test func answersThatComeInPiecesAreOneArray() throws {
         let writer = try MessageJSON.decode(
             [0x1A, 0, 0x12, 1, 97, 0x0A, 0, 0x12, 1, 98], as: .listCollectionIDsResponse)
-        #expect(String(decoding: writer, as: UTF8.self) == #"{"nextPageToken":"b"}"#)
+        #expect(String(decoding: writer, as: UTF8.self) == #"{"nextPageToken":"b","collectionIds":[""]}"#)
         let ids = try MessageJSON.decode([0x0A, 1, 97, 0x12, 1, 98, 0x0A, 1, 99], as: .listCollectionIDsResponse)
         #expect(String(decoding: ids, as: UTF8.self) == #"{"collectionIds":["a","c"],"nextPageToken":"b"}"#)
     }

@@ -178,7 +178,7 @@ struct AccountTests {
 
     @Test(arguments: [
         "/v1/accounts:nothing", "/v1/accounts", "/v2/accounts/mfaEnrollment:start",
-        "/identitytoolkit.googleapis.com/v1/projects/p/accounts:query", "/identitytoolkit.googleapis.com/",
+        "/identitytoolkit.googleapis.com/v1/nothing", "/identitytoolkit.googleapis.com/",
         "/securetoken.googleapis.com/v2/token",
     ])
     func `an unknown operation is refused in Google's JSON`(path: String) async throws {

@@ -66,7 +66,7 @@ package func withIdentity(
         let identity = try await IdentityService(directory: directory, configuration, now: { clock.now })
         let server = HTTPServer(.tcp(host: "127.0.0.1", port: 0)) { request in
             requests.advance(1)
-            return await identity.handle(request) ?? HTTPResponse(.notFound)
+            return await IdentityRouter(identity).handle(request) ?? HTTPResponse(.notFound)
         }
         let url = "http://\(try server.start())"
         let test = TestIdentity(

@@ -43,14 +43,14 @@ struct ExternalSignIn: Sendable {
         let now = server.now()
         let email = try Accounts.normalized(email)
         guard let entry = try await store.mailCodes.entry(of: code, now: now), entry.kind == .signIn else {
-            throw AccountRoutes.Refusal("INVALID_OOB_CODE")
+            throw ToolkitRefusal("INVALID_OOB_CODE")
         }
-        guard entry.email == email else { throw AccountRoutes.Refusal("INVALID_EMAIL") }
+        guard entry.email == email else { throw ToolkitRefusal("INVALID_EMAIL") }
         let found = try await store.account(email: email)?.0
         if let found, found.isDisabled { throw Accounts.disabled }
         let invitation = found == nil ? try await accounts.admit(origin, now: now) : nil
         guard try await store.mailCodes.take(code, for: .signIn, now: now) != nil else {
-            throw AccountRoutes.Refusal("INVALID_OOB_CODE")
+            throw ToolkitRefusal("INVALID_OOB_CODE")
         }
         var account =
             if let found { found } else {
@@ -67,7 +67,7 @@ struct ExternalSignIn: Sendable {
         guard let entry = try await store.mailCodes.entry(of: code, now: now), let id = entry.account,
             let account = try await store.account(id: id), account.email == entry.email, entry.kind != .signIn,
             try await store.mailCodes.take(code, for: entry.kind, now: now) != nil
-        else { throw AccountRoutes.Refusal("INVALID_OOB_CODE") }
+        else { throw ToolkitRefusal("INVALID_OOB_CODE") }
         guard !account.isDisabled else { throw Accounts.disabled }
         guard let new = entry.newEmail else { return try await store.update(id, [("email_verified", 1)]) }
         let changed = try await store.update(

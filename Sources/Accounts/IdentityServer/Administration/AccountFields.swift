@@ -5,22 +5,22 @@ import JSON
 enum AccountFields {
     /// Returns an id that may begin the keys of an account's objects.
     ///
-    /// - Throws: `AccountRoutes.Refusal`.
+    /// - Throws: `ToolkitRefusal`.
     static func id(_ text: String) throws -> String {
         guard (1...128).contains(text.utf8.count),
             text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "/") })
-        else { throw AccountRoutes.Refusal("INVALID_LOCAL_ID : An id has 1 to 128 ASCII characters without slashes.") }
+        else { throw ToolkitRefusal("INVALID_LOCAL_ID : An id has 1 to 128 ASCII characters without slashes.") }
         return text
     }
 
     /// Returns custom claims.
     ///
-    /// - Throws: `AccountRoutes.Refusal` for claims that are not an object, too long, or reserved.
+    /// - Throws: `ToolkitRefusal` for claims that are not an object, too long, or reserved.
     static func customClaims(_ json: JSON) throws -> JSONObject {
-        guard let claims = json.objectValue else { throw AccountRoutes.Refusal("INVALID_CLAIMS") }
-        guard json.bytes.count <= TokenIssuer.customClaimsLimit else { throw AccountRoutes.Refusal("CLAIMS_TOO_LARGE") }
+        guard let claims = json.objectValue else { throw ToolkitRefusal("INVALID_CLAIMS") }
+        guard json.bytes.count <= TokenIssuer.customClaimsLimit else { throw ToolkitRefusal("CLAIMS_TOO_LARGE") }
         guard !claims.keys.contains(where: TokenIssuer.reservedClaims.contains) else {
-            throw AccountRoutes.Refusal("FORBIDDEN_CLAIM")
+            throw ToolkitRefusal("FORBIDDEN_CLAIM")
         }
         return claims
     }
@@ -29,7 +29,7 @@ enum AccountFields {
     static func customClaims(text: String) throws -> JSONObject {
         if text.isEmpty { return [:] }
         guard text.utf8.count <= 4 * TokenIssuer.customClaimsLimit, let json = try? JSON(parsing: text, depth: 8) else {
-            throw AccountRoutes.Refusal("INVALID_CLAIMS")
+            throw ToolkitRefusal("INVALID_CLAIMS")
         }
         return try customClaims(json)
     }

@@ -23,11 +23,11 @@ struct AdministratorRoutes: Sendable {
     /// - Parameter call: The part of the path after the project, such as `accounts:lookup`.
     func handle(_ call: String, _ request: HTTPServerRequest) async throws -> HTTPResponse {
         if call == "accounts:batchGet" {
-            guard request.method == .get else { throw AccountRoutes.Refusal("METHOD_NOT_ALLOWED") }
+            guard request.method == .get else { throw ToolkitRefusal("METHOD_NOT_ALLOWED") }
             return .json(.ok, try await list(request.target))
         }
-        guard request.method == .post else { throw AccountRoutes.Refusal("METHOD_NOT_ALLOWED") }
-        let body = try await AccountRoutes.json(request, limit: Self.bodyLimit)
+        guard request.method == .post else { throw ToolkitRefusal("METHOD_NOT_ALLOWED") }
+        let body = try await ToolkitAnswer.json(request, limit: Self.bodyLimit)
         let address = NetworkAddress(peer: request.peer.address)
         switch call {
         case "accounts", "accounts:signUp": return .json(.ok, try await create(body, address))
@@ -40,7 +40,7 @@ struct AdministratorRoutes: Sendable {
         case "accounts:sendOobCode":
             return .json(.ok, try await MailRoutes(server: server).send(body, isAdministrator: true, address))
         case ":createSessionCookie": return .json(.ok, try createSessionCookie(body))
-        default: return AccountRoutes.unknownOperation
+        default: return ToolkitAnswer.unknownOperation
         }
     }
 
@@ -53,7 +53,7 @@ struct AdministratorRoutes: Sendable {
         let federated = body["federatedUserId"]?.arrayValue ?? []
         let (ids, emails) = (texts("localId"), texts("email"))
         guard ids.count + emails.count + federated.count <= Self.batchLimit else {
-            throw AccountRoutes.Refusal("INVALID_REQUEST : At most \(Self.batchLimit) accounts at once.")
+            throw ToolkitRefusal("INVALID_REQUEST : At most \(Self.batchLimit) accounts at once.")
         }
         var found: [Account] = []
         for id in ids { if let account = try await accounts.store.account(id: id) { found.append(account) } }
@@ -78,7 +78,7 @@ struct AdministratorRoutes: Sendable {
 
     private func list(_ target: HTTPTarget) async throws -> JSON {
         let size = target[query: "maxResults"].flatMap { Int($0) } ?? 20
-        guard (1...Self.batchLimit).contains(size) else { throw AccountRoutes.Refusal("INVALID_PAGE_SELECTION") }
+        guard (1...Self.batchLimit).contains(size) else { throw ToolkitRefusal("INVALID_PAGE_SELECTION") }
         let page = try await accounts.store.accounts(after: target[query: "nextPageToken"] ?? "", limit: size)
         var answer: JSONObject = [
             "kind": "identitytoolkit#DownloadAccountResponse", "users": .array(page.map { .object($0.json) }),
@@ -100,10 +100,10 @@ struct AdministratorRoutes: Sendable {
 
     private func create(_ body: JSONObject, _ address: NetworkAddress) async throws -> JSON {
         let id = try body["localId"]?.stringValue.map(AccountFields.id)
-        if let id, try await accounts.store.account(id: id) != nil { throw AccountRoutes.Refusal("DUPLICATE_LOCAL_ID") }
+        if let id, try await accounts.store.account(id: id) != nil { throw ToolkitRefusal("DUPLICATE_LOCAL_ID") }
         let email = try body["email"]?.stringValue.map(Accounts.normalized)
         if let email, try await accounts.store.account(email: email) != nil {
-            throw AccountRoutes.Refusal("EMAIL_EXISTS")
+            throw ToolkitRefusal("EMAIL_EXISTS")
         }
         try refusePhone(body)
         var hash: PasswordHash?
@@ -124,9 +124,9 @@ struct AdministratorRoutes: Sendable {
     }
 
     func update(_ body: JSONObject, _ address: NetworkAddress) async throws -> JSON {
-        guard let id = body["localId"]?.stringValue else { throw AccountRoutes.Refusal("MISSING_LOCAL_ID") }
+        guard let id = body["localId"]?.stringValue else { throw ToolkitRefusal("MISSING_LOCAL_ID") }
         guard let account = try await accounts.store.account(id: id) else {
-            throw AccountRoutes.Refusal("USER_NOT_FOUND")
+            throw ToolkitRefusal("USER_NOT_FOUND")
         }
         try refusePhone(body)
         var values = try Self.values(of: body)
@@ -147,7 +147,7 @@ struct AdministratorRoutes: Sendable {
         }
         if let value = body["validSince"] {
             let since = value.stringValue.flatMap { Int64($0) } ?? value.integerValue
-            guard let since, since >= 0 else { throw AccountRoutes.Refusal("INVALID_REQUEST") }
+            guard let since, since >= 0 else { throw ToolkitRefusal("INVALID_REQUEST") }
             values.append(("valid_since", .integer(since)))
         }
         for attribute in body["deleteAttribute"]?.arrayValue ?? [] {
@@ -156,7 +156,7 @@ struct AdministratorRoutes: Sendable {
             case "PHOTO_URL"?: values.append(("photo_url", .null))
             case "EMAIL"?: values += [("email", .null), ("email_verified", 0)]
             case "PASSWORD"?: values += [("password", .null), ("password_cost", .null), ("password_updated_at", .null)]
-            default: throw AccountRoutes.Refusal("INVALID_REQUEST : This attribute cannot be deleted.")
+            default: throw ToolkitRefusal("INVALID_REQUEST : This attribute cannot be deleted.")
             }
         }
         let removed = Set((body["deleteProvider"]?.arrayValue ?? []).compactMap(\.stringValue)).subtracting(["phone"])
@@ -181,9 +181,9 @@ struct AdministratorRoutes: Sendable {
     }
 
     private func delete(_ body: JSONObject) async throws -> JSON {
-        guard let id = body["localId"]?.stringValue else { throw AccountRoutes.Refusal("MISSING_LOCAL_ID") }
+        guard let id = body["localId"]?.stringValue else { throw ToolkitRefusal("MISSING_LOCAL_ID") }
         guard let account = try await accounts.store.account(id: id) else {
-            throw AccountRoutes.Refusal("USER_NOT_FOUND")
+            throw ToolkitRefusal("USER_NOT_FOUND")
         }
         try await accounts.delete(account, now: server.now())
         return ["kind": "identitytoolkit#DeleteAccountResponse"]
@@ -192,7 +192,7 @@ struct AdministratorRoutes: Sendable {
     private func deleteBatch(_ body: JSONObject) async throws -> JSON {
         let ids = (body["localIds"]?.arrayValue ?? []).compactMap(\.stringValue)
         guard (1...Self.batchLimit).contains(ids.count) else {
-            throw AccountRoutes.Refusal("LOCAL_ID_LIST_EXCEEDS_LIMIT")
+            throw ToolkitRefusal("LOCAL_ID_LIST_EXCEEDS_LIMIT")
         }
         let isForced = body["force"]?.booleanValue ?? false
         var errors: [JSON] = []
@@ -213,12 +213,12 @@ struct AdministratorRoutes: Sendable {
     /// Imports accounts without passwords: hashes of other systems are not accepted.
     private func importBatch(_ body: JSONObject) async throws -> JSON {
         let users = body["users"]?.arrayValue ?? []
-        guard (1...Self.batchLimit).contains(users.count) else { throw AccountRoutes.Refusal("MISSING_USER_ACCOUNT") }
+        guard (1...Self.batchLimit).contains(users.count) else { throw ToolkitRefusal("MISSING_USER_ACCOUNT") }
         var errors: [JSON] = []
         for (index, user) in users.enumerated() {
             do { try await importOne(user.objectValue ?? [:]) } catch {
                 let message =
-                    (error as? AccountRoutes.Refusal)?.name ?? (error as? IdentityError)?.message ?? "INTERNAL_ERROR"
+                    (error as? ToolkitRefusal)?.name ?? (error as? IdentityError)?.message ?? "INTERNAL_ERROR"
                 errors.append(["index": .integer(Int64(index)), "message": .string(message)])
             }
         }
@@ -229,9 +229,9 @@ struct AdministratorRoutes: Sendable {
     }
 
     private func importOne(_ user: JSONObject) async throws {
-        guard let text = user["localId"]?.stringValue else { throw AccountRoutes.Refusal("MISSING_LOCAL_ID") }
+        guard let text = user["localId"]?.stringValue else { throw ToolkitRefusal("MISSING_LOCAL_ID") }
         guard user["passwordHash"] == nil else {
-            throw AccountRoutes.Refusal(
+            throw ToolkitRefusal(
                 "Passwords of other systems cannot be imported. Leave them out; the user sets a new one.")
         }
         try refusePhone(user)
@@ -258,10 +258,10 @@ struct AdministratorRoutes: Sendable {
     }
 
     private func createSessionCookie(_ body: JSONObject) throws -> JSON {
-        guard let idToken = body["idToken"]?.stringValue else { throw AccountRoutes.Refusal("MISSING_ID_TOKEN") }
+        guard let idToken = body["idToken"]?.stringValue else { throw ToolkitRefusal("MISSING_ID_TOKEN") }
         let duration =
             body["validDuration"].flatMap { $0.stringValue.flatMap { Int64($0) } ?? $0.integerValue } ?? 86_400 * 14
-        guard (300...86_400 * 14).contains(duration) else { throw AccountRoutes.Refusal("INVALID_DURATION") }
+        guard (300...86_400 * 14).contains(duration) else { throw ToolkitRefusal("INVALID_DURATION") }
         let token = try server.authenticator.verify(idToken)
         return ["sessionCookie": .string(try accounts.issuer.cookie(for: token, lifetime: duration, now: server.now()))]
     }
@@ -270,7 +270,7 @@ struct AdministratorRoutes: Sendable {
 
     private func refusePhone(_ body: JSONObject) throws {
         if body["phoneNumber"] != nil || body["mfaInfo"] != nil || body["mfa"] != nil {
-            throw AccountRoutes.Refusal(
+            throw ToolkitRefusal(
                 "OPERATION_NOT_ALLOWED : This server has no sign-in by phone and no second factors.")
         }
     }
@@ -291,7 +291,7 @@ struct AdministratorRoutes: Sendable {
         for (field, column) in [("createdAt", "created_at"), ("lastLoginAt", "last_login_at")] {
             guard let value = body[field] else { continue }
             guard let time = value.stringValue.flatMap({ Int64($0) }) ?? value.integerValue, time >= 0 else {
-                throw AccountRoutes.Refusal("INVALID_REQUEST : \(field) is not a time.")
+                throw ToolkitRefusal("INVALID_REQUEST : \(field) is not a time.")
             }
             values.append((column, .integer(time)))
         }

@@ -10,7 +10,7 @@ struct MailRoutes: Sendable {
     ///
     /// - Parameter isAdministrator: Whether the caller may have the link, for any account.
     func send(_ body: JSONObject, isAdministrator: Bool, _ address: NetworkAddress) async throws -> JSON {
-        guard let type = body["requestType"]?.stringValue else { throw AccountRoutes.Refusal("MISSING_REQ_TYPE") }
+        guard let type = body["requestType"]?.stringValue else { throw ToolkitRefusal("MISSING_REQ_TYPE") }
         let returnsLink = isAdministrator && body["returnOobLink"]?.booleanValue ?? false
         guard returnsLink || server.isEmulator || server.configuration.mailer != nil else {
             throw IdentityError(
@@ -30,11 +30,11 @@ struct MailRoutes: Sendable {
         let email: String
         switch type {
         case "PASSWORD_RESET":
-            guard let asked else { throw AccountRoutes.Refusal("MISSING_EMAIL") }
+            guard let asked else { throw ToolkitRefusal("MISSING_EMAIL") }
             guard let (account, _) = try await server.accounts.store.account(email: asked), !account.isDisabled else {
                 // Strangers do not learn who has an account.
                 guard isAdministrator || server.isEmulator else { return answer(type, asked) }
-                throw AccountRoutes.Refusal("EMAIL_NOT_FOUND")
+                throw ToolkitRefusal("EMAIL_NOT_FOUND")
             }
             (mode, email) = ("resetPassword", asked)
             code = try await server.accounts.passwordCode(for: account, expiresAt: now + MailCodes.lifetime)
@@ -44,14 +44,14 @@ struct MailRoutes: Sendable {
                 account = try await server.accounts.store.account(email: asked)?.0
             }
             guard let account else {
-                throw AccountRoutes.Refusal(isAdministrator ? "USER_NOT_FOUND" : "MISSING_ID_TOKEN")
+                throw ToolkitRefusal(isAdministrator ? "USER_NOT_FOUND" : "MISSING_ID_TOKEN")
             }
-            guard let address = account.email else { throw AccountRoutes.Refusal("MISSING_EMAIL") }
+            guard let address = account.email else { throw ToolkitRefusal("MISSING_EMAIL") }
             (mode, email) = ("verifyEmail", address)
             code = try await server.accounts.store.mailCodes.add(
                 .init(kind: .verifyEmail, email: address, account: account.id, newEmail: nil), now: now)
         case "EMAIL_SIGNIN":
-            guard let asked else { throw AccountRoutes.Refusal("MISSING_EMAIL") }
+            guard let asked else { throw ToolkitRefusal("MISSING_EMAIL") }
             let account = try await server.accounts.store.account(email: asked)?.0
             (mode, email) = ("signIn", asked)
             code = try await server.accounts.store.mailCodes.add(
@@ -61,21 +61,21 @@ struct MailRoutes: Sendable {
             if isAdministrator, account == nil, let asked {
                 account = try await server.accounts.store.account(email: asked)?.0
             }
-            guard let account, let old = account.email else { throw AccountRoutes.Refusal("USER_NOT_FOUND") }
+            guard let account, let old = account.email else { throw ToolkitRefusal("USER_NOT_FOUND") }
             guard let new = try body["newEmail"]?.stringValue.map(Accounts.normalized) else {
-                throw AccountRoutes.Refusal("MISSING_NEW_EMAIL")
+                throw ToolkitRefusal("MISSING_NEW_EMAIL")
             }
             (mode, email) = ("verifyAndChangeEmail", new)
             code = try await server.accounts.store.mailCodes.add(
                 .init(kind: .changeEmail, email: old, account: account.id, newEmail: new), now: now)
-        default: throw AccountRoutes.Refusal("INVALID_REQ_TYPE")
+        default: throw ToolkitRefusal("INVALID_REQ_TYPE")
         }
         let link = link(mode, code, continueURL: body["continueUrl"]?.stringValue)
         if returnsLink {
             return .object(answer(type, email).merging(["oobCode": .string(code), "oobLink": .string(link)]))
         }
         if server.isEmulator { server.emulatedMail.add(type, email: email, code: code, link: link) }
-        try await server.configuration.mailer?(Mail(to: email, kind: mode, link: link, code: code))
+        try await server.configuration.mailer?(Mail(to: email, action: mode, link: link, code: code))
         return answer(type, email)
     }
 
@@ -91,15 +91,6 @@ struct MailRoutes: Sendable {
         if let continueURL { link += "&continueUrl=\(PercentEncoding.encode(continueURL))" }
         return link
     }
-}
-
-/// A mail with a link, for `IdentityService.Configuration.mailer`.
-package struct Mail: Sendable {
-    package let to: String
-    /// What the link does: `resetPassword`, `verifyEmail`, `signIn` or `verifyAndChangeEmail`.
-    package let kind: String
-    package let link: String
-    package let code: String
 }
 
 extension JSON {

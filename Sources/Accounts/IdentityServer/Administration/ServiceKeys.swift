@@ -82,12 +82,12 @@ package final class ServiceKeys: Sendable {
 
     /// Returns an access token for an assertion (RFC 7523).
     ///
-    /// - Throws: `AccountRoutes.Refusal`, which never repeats the assertion.
+    /// - Throws: `ToolkitRefusal`, which never repeats the assertion.
     func accessToken(for assertion: String, now: Int64) throws -> String {
         guard let token = JSONWebToken(assertion), let key = try signer(of: token),
             token.claims["iss"]?.stringValue == key.email, isHere(token.claims["aud"]),
             Self.isCurrent(token.claims, now: now)
-        else { throw AccountRoutes.Refusal("invalid_grant") }
+        else { throw ToolkitRefusal("invalid_grant") }
         let claims: JSON = [
             "iss": .string(issuer), "aud": .string(audience), "sub": .string(key.email), "kid": .string(key.keyID),
             "iat": .integer(now), "exp": .integer(now + Self.lifetime),
@@ -129,19 +129,19 @@ package final class ServiceKeys: Sendable {
 
     /// Returns the content of a custom token. In emulator mode it needs no signature.
     func customToken(_ text: String, now: Int64) throws -> CustomToken {
-        guard let token = JSONWebToken(text) else { throw AccountRoutes.Refusal("INVALID_CUSTOM_TOKEN") }
+        guard let token = JSONWebToken(text) else { throw ToolkitRefusal("INVALID_CUSTOM_TOKEN") }
         if !isEmulator {
-            guard let key = try signer(of: token) else { throw AccountRoutes.Refusal("INVALID_CUSTOM_TOKEN") }
+            guard let key = try signer(of: token) else { throw ToolkitRefusal("INVALID_CUSTOM_TOKEN") }
             guard token.claims["iss"]?.stringValue == key.email, token.claims["sub"]?.stringValue == key.email else {
-                throw AccountRoutes.Refusal("CREDENTIAL_MISMATCH")
+                throw ToolkitRefusal("CREDENTIAL_MISMATCH")
             }
             guard Self.isCurrent(token.claims, now: now) else {
-                throw AccountRoutes.Refusal("INVALID_CUSTOM_TOKEN : The token has expired.")
+                throw ToolkitRefusal("INVALID_CUSTOM_TOKEN : The token has expired.")
             }
         }
         guard token.claims["aud"]?.stringValue == Self.customTokenAudience,
             let user = token.claims["uid"]?.stringValue ?? token.claims["user_id"]?.stringValue
-        else { throw AccountRoutes.Refusal("INVALID_CUSTOM_TOKEN") }
+        else { throw ToolkitRefusal("INVALID_CUSTOM_TOKEN") }
         let claims = token.claims["claims"] ?? .object([:])
         return CustomToken(userID: try AccountFields.id(user), claims: try AccountFields.customClaims(claims))
     }

@@ -10,7 +10,7 @@ struct FederatedIdentity: Sendable, Hashable {
 
     init(provider: String, claims: JSONObject) throws {
         guard let subject = claims["sub"]?.stringValue, (1...256).contains(subject.utf8.count) else {
-            throw AccountRoutes.Refusal("INVALID_IDP_RESPONSE : The provider's token has no subject.")
+            throw ToolkitRefusal("INVALID_IDP_RESPONSE : The provider's token has no subject.")
         }
         link = ProviderLink(
             provider: provider, subject: subject, email: claims["email"]?.stringValue,

@@ -54,7 +54,7 @@ actor OpenIDProvider {
     /// Verifies an ID token of the provider.
     ///
     /// - Parameter nonce: The raw nonce; nil if the client has none.
-    /// - Throws: `AccountRoutes.Refusal` for a token that is not valid, `IdentityError` with
+    /// - Throws: `ToolkitRefusal` for a token that is not valid, `IdentityError` with
     ///   `.offline` if the provider cannot be reached.
     func verify(_ text: String, nonce: String?, now: Int64) async throws -> FederatedIdentity {
         let token = try OpenIDToken(text)
@@ -62,7 +62,7 @@ actor OpenIDProvider {
             issuer: configuration.issuer, clientID: configuration.clientID, nonce: nonce)
         do {
             try token.checkSignature(try await currentKeys(now: now))
-        } catch let refusal as AccountRoutes.Refusal {
+        } catch let refusal as ToolkitRefusal {
             // The provider may have new keys.
             guard (keys?.at ?? 0) + Self.patience <= now else { throw refusal }
             try token.checkSignature(try await fetchKeys(now: now))
@@ -114,7 +114,7 @@ actor OpenIDProvider {
     /// Begins a sign-in on another device (RFC 8628), and returns the provider's answer.
     func beginDevice(now: Int64) async throws -> JSON {
         guard let endpoint = try await endpoints(now: now).device else {
-            throw AccountRoutes.Refusal("OPERATION_NOT_ALLOWED : The provider has no sign-in for devices.")
+            throw ToolkitRefusal("OPERATION_NOT_ALLOWED : The provider has no sign-in for devices.")
         }
         let (status, answer) = try await post(endpoint, [("scope", "openid email profile")])
         guard status == .ok else { throw Self.refusal(answer) }
@@ -123,7 +123,7 @@ actor OpenIDProvider {
 
     /// Returns the ID token of a sign-in on another device.
     ///
-    /// - Throws: `AccountRoutes.Refusal` with `AUTHORIZATION_PENDING` while the user has not answered.
+    /// - Throws: `ToolkitRefusal` with `AUTHORIZATION_PENDING` while the user has not answered.
     func finishDevice(code: String, now: Int64) async throws -> String {
         try await token(
             [("grant_type", "urn:ietf:params:oauth:grant-type:device_code"), ("device_code", code)], now: now)
@@ -133,7 +133,7 @@ actor OpenIDProvider {
         let (status, answer) = try await post(try await endpoints(now: now).token, items)
         guard status == .ok else { throw Self.refusal(answer) }
         guard let token = answer["id_token"]?.stringValue else {
-            throw AccountRoutes.Refusal("INVALID_IDP_RESPONSE : The provider returned no ID token.")
+            throw ToolkitRefusal("INVALID_IDP_RESPONSE : The provider returned no ID token.")
         }
         return token
     }
@@ -160,13 +160,13 @@ actor OpenIDProvider {
     }
 
     /// Returns the refusal for an error of the provider (RFC 6749 section 5.2).
-    private static func refusal(_ answer: JSON) -> AccountRoutes.Refusal {
+    private static func refusal(_ answer: JSON) -> ToolkitRefusal {
         switch answer["error"]?.stringValue {
-        case "authorization_pending"?, "slow_down"?: AccountRoutes.Refusal("AUTHORIZATION_PENDING")
-        case "access_denied"?: AccountRoutes.Refusal("USER_CANCELLED")
+        case "authorization_pending"?, "slow_down"?: ToolkitRefusal("AUTHORIZATION_PENDING")
+        case "access_denied"?: ToolkitRefusal("USER_CANCELLED")
         case "invalid_grant"?, "expired_token"?:
-            AccountRoutes.Refusal("INVALID_IDP_RESPONSE : The provider's code is wrong, used or expired.")
-        default: AccountRoutes.Refusal("INVALID_IDP_RESPONSE : The provider refused the code.")
+            ToolkitRefusal("INVALID_IDP_RESPONSE : The provider's code is wrong, used or expired.")
+        default: ToolkitRefusal("INVALID_IDP_RESPONSE : The provider refused the code.")
         }
     }
 

@@ -69,7 +69,7 @@ struct OpenIDToken: Sendable {
     ///
     /// A token need not name its key if the provider has one key for the algorithm (section 10.1).
     ///
-    /// - Throws: `AccountRoutes.Refusal`.
+    /// - Throws: `ToolkitRefusal`.
     func checkSignature(_ keys: [(id: String?, key: Key)]) throws {
         let fitting = keys.filter { $0.key.algorithm == token.header["alg"] }
         let candidates = token.header["kid"]?.stringValue.map { id in fitting.filter { $0.id == id } } ?? fitting
@@ -81,7 +81,7 @@ struct OpenIDToken: Sendable {
 
     /// Returns the claims of a token whose signature was checked.
     ///
-    /// - Throws: `AccountRoutes.Refusal`, which names the violated rule.
+    /// - Throws: `ToolkitRefusal`, which names the violated rule.
     func claims(_ expected: Expectation, now: Int64) throws -> JSONObject {
         let claims = token.claims
         guard claims["iss"]?.stringValue == expected.issuer else {
@@ -108,18 +108,18 @@ struct OpenIDToken: Sendable {
     private func checkNonce(_ claimed: String?, _ raw: String?) throws {
         guard claimed != nil || raw != nil else { return }
         guard let claimed, let raw else {
-            throw AccountRoutes.Refusal("MISSING_OR_INVALID_NONCE : The token and the call need the same nonce.")
+            throw ToolkitRefusal("MISSING_OR_INVALID_NONCE : The token and the call need the same nonce.")
         }
         let hashed = SHA256.hash(raw).hex
         guard
             ConstantTime.areEqual(Array(claimed.utf8), Array(raw.utf8))
                 || ConstantTime.areEqual(Array(claimed.utf8), Array(hashed.utf8))
         else {
-            throw AccountRoutes.Refusal("MISSING_OR_INVALID_NONCE : The token was issued for another nonce.")
+            throw ToolkitRefusal("MISSING_OR_INVALID_NONCE : The token was issued for another nonce.")
         }
     }
 
-    static func invalid(_ why: String) -> AccountRoutes.Refusal {
-        AccountRoutes.Refusal("INVALID_IDP_RESPONSE : The provider's token \(why).")
+    static func invalid(_ why: String) -> ToolkitRefusal {
+        ToolkitRefusal("INVALID_IDP_RESPONSE : The provider's token \(why).")
     }
 }

@@ -8,17 +8,15 @@ import JSON
 struct AccountRoutes: Sendable {
     let server: IdentityService
 
-    static let bodyLimit = 64 << 10
-
     func handle(_ call: String, _ request: HTTPServerRequest) async -> HTTPResponse {
-        guard request.method == .post else { return Self.error(.methodNotAllowed, "METHOD_NOT_ALLOWED") }
+        guard request.method == .post else { return ToolkitAnswer.error(.methodNotAllowed, "METHOD_NOT_ALLOWED") }
         do {
             let isAdministrator = server.serviceKeys.isAdministrator(
                 request.headers["Authorization"], now: server.now())
             if isAdministrator, AdministratorRoutes.handles(call) {
                 return try await AdministratorRoutes(server: server).handle("accounts:\(call)", request)
             }
-            let body = try await Self.json(request)
+            let body = try await ToolkitAnswer.json(request)
             switch call {
             case "signUp": return .json(.ok, try await signUp(body, address(request)))
             case "signInWithPassword": return .json(.ok, try await signIn(body, address(request)))
@@ -35,24 +33,26 @@ struct AccountRoutes: Sendable {
                 return .json(
                     .ok, try await MailRoutes(server: server).send(body, isAdministrator: false, address(request)))
             case "signInWithPhoneNumber", "sendVerificationCode", "verifyPhoneNumber":
-                throw Refusal("OPERATION_NOT_ALLOWED : This server has no sign-in by phone.")
-            default: return Self.unknownOperation
+                throw ToolkitRefusal("OPERATION_NOT_ALLOWED : This server has no sign-in by phone.")
+            default: return ToolkitAnswer.unknownOperation
             }
         } catch {
-            return Self.answer(to: error)
+            return ToolkitAnswer.answer(to: error)
         }
     }
 
     func refresh(_ request: HTTPServerRequest) async -> HTTPResponse {
-        guard request.method == .post else { return Self.error(.methodNotAllowed, "METHOD_NOT_ALLOWED") }
+        guard request.method == .post else { return ToolkitAnswer.error(.methodNotAllowed, "METHOD_NOT_ALLOWED") }
         do {
-            let fields = try await Self.fields(request)
+            let fields = try await ToolkitAnswer.fields(request)
             if fields["grant_type"] == ServiceKeys.grant { return accessToken(fields["assertion"] ?? "") }
             // The SDKs for iOS and Android use the other spelling of the names, and JSON.
-            guard let grant = fields["grant_type"] ?? fields["grantType"] else { throw Refusal("MISSING_GRANT_TYPE") }
-            guard grant == "refresh_token" else { throw Refusal("INVALID_GRANT_TYPE") }
+            guard let grant = fields["grant_type"] ?? fields["grantType"] else {
+                throw ToolkitRefusal("MISSING_GRANT_TYPE")
+            }
+            guard grant == "refresh_token" else { throw ToolkitRefusal("INVALID_GRANT_TYPE") }
             guard let token = fields["refresh_token"] ?? fields["refreshToken"], !token.isEmpty else {
-                throw Refusal("MISSING_REFRESH_TOKEN")
+                throw ToolkitRefusal("MISSING_REFRESH_TOKEN")
             }
             let tokens = try await server.accounts.refresh(token, now: server.now())
             return .json(
@@ -64,7 +64,7 @@ struct AccountRoutes: Sendable {
                     "project_id": .string(server.configuration.project),
                 ])
         } catch {
-            return Self.answer(to: error)
+            return ToolkitAnswer.answer(to: error)
         }
     }
 
@@ -97,8 +97,8 @@ struct AccountRoutes: Sendable {
         let email = body["email"]?.stringValue
         let password = body["password"]?.stringValue
         if let idToken = body["idToken"]?.stringValue {
-            guard let email else { throw Refusal("MISSING_EMAIL") }
-            guard let password else { throw Refusal("MISSING_PASSWORD") }
+            guard let email else { throw ToolkitRefusal("MISSING_EMAIL") }
+            guard let password else { throw ToolkitRefusal("MISSING_PASSWORD") }
             let changes = Accounts.Changes(
                 email: email, password: password, displayName: body["displayName"]?.stringValue)
             let (account, tokens) = try await server.accounts.update(
@@ -109,8 +109,8 @@ struct AccountRoutes: Sendable {
             let tokens = try await server.accounts.signUpAnonymously(from: origin, now: server.now())
             return .object(answer("SignupNewUserResponse", tokens.account, tokens))
         }
-        guard let email else { throw Refusal("MISSING_EMAIL") }
-        guard let password else { throw Refusal("MISSING_PASSWORD") }
+        guard let email else { throw ToolkitRefusal("MISSING_EMAIL") }
+        guard let password else { throw ToolkitRefusal("MISSING_PASSWORD") }
         let tokens = try await server.accounts.signUp(
             email: email, password: password, displayName: body["displayName"]?.stringValue, from: origin,
             now: server.now())
@@ -118,8 +118,10 @@ struct AccountRoutes: Sendable {
     }
 
     private func signIn(_ body: JSONObject, _ address: NetworkAddress) async throws -> JSON {
-        guard let email = body["email"]?.stringValue else { throw Refusal("INVALID_EMAIL") }
-        guard let password = body["password"]?.stringValue, !password.isEmpty else { throw Refusal("MISSING_PASSWORD") }
+        guard let email = body["email"]?.stringValue else { throw ToolkitRefusal("INVALID_EMAIL") }
+        guard let password = body["password"]?.stringValue, !password.isEmpty else {
+            throw ToolkitRefusal("MISSING_PASSWORD")
+        }
         let tokens = try await server.accounts.signIn(
             email: email, password: password, address: address, now: server.now())
         var answer = answer("VerifyPasswordResponse", tokens.account, tokens)
@@ -129,7 +131,7 @@ struct AccountRoutes: Sendable {
     }
 
     private func lookup(_ body: JSONObject, _ address: NetworkAddress) async throws -> JSON {
-        guard let idToken = body["idToken"]?.stringValue else { throw Refusal("MISSING_ID_TOKEN") }
+        guard let idToken = body["idToken"]?.stringValue else { throw ToolkitRefusal("MISSING_ID_TOKEN") }
         let token = try verify(idToken)
         if let emails = body["email"]?.arrayValue?.compactMap(\.stringValue) {
             // Of other accounts, only the id is returned, which is needed to share data with a
@@ -156,7 +158,7 @@ struct AccountRoutes: Sendable {
             answer["providerUserInfo"] = .array(account.providers)
             return .object(answer)
         }
-        guard let idToken = body["idToken"]?.stringValue else { throw Refusal("MISSING_ID_TOKEN") }
+        guard let idToken = body["idToken"]?.stringValue else { throw ToolkitRefusal("MISSING_ID_TOKEN") }
         let removed = (body["deleteAttribute"]?.arrayValue ?? []).compactMap(\.stringValue)
         var changes = Accounts.Changes(
             email: body["email"]?.stringValue, password: body["password"]?.stringValue,
@@ -175,7 +177,7 @@ struct AccountRoutes: Sendable {
     /// Handles `resetPassword`. With the code alone, it returns the account whose password the code
     /// sets, and the code stays valid. The field `localId` is Ferry's own.
     private func resetPassword(_ body: JSONObject, _ address: NetworkAddress) async throws -> JSON {
-        guard let code = body["oobCode"]?.stringValue, !code.isEmpty else { throw Refusal("MISSING_OOB_CODE") }
+        guard let code = body["oobCode"]?.stringValue, !code.isEmpty else { throw ToolkitRefusal("MISSING_OOB_CODE") }
         // Clients look up what the code of a mail is for with this call.
         if body["newPassword"] == nil,
             let entry = try await server.accounts.store.mailCodes.entry(of: code, now: server.now())
@@ -201,14 +203,12 @@ struct AccountRoutes: Sendable {
     }
 
     private func delete(_ body: JSONObject) async throws -> JSON {
-        guard let idToken = body["idToken"]?.stringValue else { throw Refusal("MISSING_ID_TOKEN") }
+        guard let idToken = body["idToken"]?.stringValue else { throw ToolkitRefusal("MISSING_ID_TOKEN") }
         try await server.accounts.delete(verify(idToken), now: server.now())
         return ["kind": "identitytoolkit#DeleteAccountResponse"]
     }
 
     // MARK: parts
-
-    static let unknownOperation = error(.notFound, "OPERATION_NOT_ALLOWED : This server does not offer the operation.")
 
     private func address(_ request: HTTPServerRequest) -> NetworkAddress {
         NetworkAddress(peer: request.peer.address)
@@ -224,45 +224,6 @@ struct AccountRoutes: Sendable {
     private func verify(_ idToken: String) throws -> VerifiedToken { try server.authenticator.verify(idToken) }
 
     private func answer(_ kind: String, _ account: Account, _ tokens: Accounts.Tokens?) -> JSONObject {
-        Self.answer(kind, account, tokens)
-    }
-
-    static func answer(_ kind: String, _ account: Account, _ tokens: Accounts.Tokens?) -> JSONObject {
-        var answer: JSONObject = ["kind": .string("identitytoolkit#\(kind)"), "localId": .string(account.id)]
-        answer["email"] = account.email.map { .string($0) }
-        answer["displayName"] = account.displayName.map { .string($0) }
-        if let tokens {
-            answer["idToken"] = .string(tokens.idToken)
-            answer["refreshToken"] = .string(tokens.refreshToken)
-            answer["expiresIn"] = .string(String(TokenIssuer.lifetime))
-        }
-        return answer
-    }
-
-    static func json(_ request: HTTPServerRequest, limit: Int = bodyLimit) async throws -> JSONObject {
-        let bytes = try await request.body.collect(limit: limit)
-        return bytes.isEmpty ? [:] : try object(bytes)
-    }
-
-    static func object(_ bytes: [UInt8]) throws -> JSONObject {
-        guard let object = try? JSON(parsing: bytes, depth: 16).objectValue else { throw Refusal("INVALID_JSON") }
-        return object
-    }
-
-    /// Returns the fields of a body, which is JSON if its header or its first byte says so, and a
-    /// form otherwise.
-    private static func fields(_ request: HTTPServerRequest) async throws -> [String: String] {
-        let bytes = try await request.body.collect(limit: bodyLimit)
-        let isJSON = request.headers["Content-Type"]?.lowercased().hasPrefix("application/json") == true
-        if isJSON || bytes.first == UInt8(ascii: "{") {
-            let members = try object(bytes).members.compactMap { member in
-                member.value.stringValue.map { (member.key, $0) }
-            }
-            return Dictionary(members, uniquingKeysWith: { first, _ in first })
-        }
-        guard let text = String(validating: bytes, as: UTF8.self), let items = HTTPTarget.items(of: text) else {
-            throw Refusal("INVALID_REQUEST")
-        }
-        return Dictionary(items.map { ($0.name, $0.value ?? "") }, uniquingKeysWith: { first, _ in first })
+        ToolkitAnswer.answer(kind, account, tokens)
     }
 }

@@ -10,19 +10,19 @@ struct ExternalRoutes: Sendable {
 
     func signInWithCustomToken(_ body: JSONObject) async throws -> JSON {
         guard let token = body["token"]?.stringValue, !token.isEmpty else {
-            throw AccountRoutes.Refusal("MISSING_CUSTOM_TOKEN")
+            throw ToolkitRefusal("MISSING_CUSTOM_TOKEN")
         }
         let outcome = try await signIn.signIn(customToken: token)
         return .object(answer("VerifyCustomTokenResponse", outcome))
     }
 
     func signInWithEmailLink(_ body: JSONObject, _ address: NetworkAddress) async throws -> JSON {
-        guard let email = body["email"]?.stringValue else { throw AccountRoutes.Refusal("MISSING_EMAIL") }
+        guard let email = body["email"]?.stringValue else { throw ToolkitRefusal("MISSING_EMAIL") }
         guard let code = body["oobCode"]?.stringValue, !code.isEmpty else {
-            throw AccountRoutes.Refusal("MISSING_OOB_CODE")
+            throw ToolkitRefusal("MISSING_OOB_CODE")
         }
         guard body["idToken"] == nil else {
-            throw AccountRoutes.Refusal("OPERATION_NOT_ALLOWED : Link an address with its password (accounts:update).")
+            throw ToolkitRefusal("OPERATION_NOT_ALLOWED : Link an address with its password (accounts:update).")
         }
         let outcome = try await signIn.signIn(email: email, code: code, from: origin(body, address))
         return .object(answer("EmailLinkSigninResponse", outcome))
@@ -32,10 +32,10 @@ struct ExternalRoutes: Sendable {
     func signInWithProvider(_ body: JSONObject, _ address: NetworkAddress) async throws -> JSON {
         guard let text = body["postBody"]?.stringValue ?? body["pendingToken"]?.stringValue,
             let items = HTTPTarget.items(of: text)
-        else { throw AccountRoutes.Refusal("INVALID_CREDENTIAL_OR_PROVIDER_ID : There is no postBody.") }
+        else { throw ToolkitRefusal("INVALID_CREDENTIAL_OR_PROVIDER_ID : There is no postBody.") }
         let fields = Dictionary(items.map { ($0.name, $0.value ?? "") }, uniquingKeysWith: { first, _ in first })
         guard let provider = fields["providerId"] else {
-            throw AccountRoutes.Refusal("INVALID_CREDENTIAL_OR_PROVIDER_ID : There is no providerId.")
+            throw ToolkitRefusal("INVALID_CREDENTIAL_OR_PROVIDER_ID : There is no providerId.")
         }
         let token = try await token(provider, fields, redirect: body["requestUri"]?.stringValue ?? "")
         var identity = try await server.identity(provider, token: token, nonce: fields["nonce"])
@@ -87,7 +87,7 @@ struct ExternalRoutes: Sendable {
                 return .object(answer)
             }
             guard let target = body["continueUri"]?.stringValue else {
-                throw AccountRoutes.Refusal("MISSING_CONTINUE_URI")
+                throw ToolkitRefusal("MISSING_CONTINUE_URI")
             }
             var parameters = (body["customParameter"]?.objectValue ?? [:]).members.compactMap { member in
                 member.value.stringValue.map { (member.key, $0) }
@@ -100,7 +100,7 @@ struct ExternalRoutes: Sendable {
             answer["providerId"] = .string(provider)
         }
         guard let identifier = body["identifier"]?.stringValue else {
-            if body["providerId"] == nil { throw AccountRoutes.Refusal("MISSING_IDENTIFIER") }
+            if body["providerId"] == nil { throw ToolkitRefusal("MISSING_IDENTIFIER") }
             return .object(answer)
         }
         let email = try Accounts.normalized(identifier)
@@ -125,7 +125,7 @@ struct ExternalRoutes: Sendable {
         if let code = fields["device_code"] {
             return try await server.provider(provider).finishDevice(code: code, now: server.now())
         }
-        throw AccountRoutes.Refusal("INVALID_CREDENTIAL_OR_PROVIDER_ID : It takes an id_token or a code.")
+        throw ToolkitRefusal("INVALID_CREDENTIAL_OR_PROVIDER_ID : It takes an id_token or a code.")
     }
 
     private func origin(_ body: JSONObject, _ address: NetworkAddress) -> Accounts.SignUpOrigin {
@@ -133,7 +133,7 @@ struct ExternalRoutes: Sendable {
     }
 
     private func answer(_ kind: String, _ outcome: ExternalSignIn.Outcome) -> JSONObject {
-        var answer = AccountRoutes.answer(kind, outcome.tokens.account, outcome.tokens)
+        var answer = ToolkitAnswer.answer(kind, outcome.tokens.account, outcome.tokens)
         answer["isNewUser"] = .boolean(outcome.isNew)
         return answer
     }

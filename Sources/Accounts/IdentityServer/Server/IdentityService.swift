@@ -1,5 +1,3 @@
-package import HTTPMessages
-package import HTTPServer
 package import IdentityProtocol
 import JSON
 import SystemIO
@@ -7,7 +5,7 @@ import SystemIO
 /// The identity part of `ferry-server`: accounts, tokens and their keys, and credentials for the
 /// object store.
 ///
-/// It implements the Identity Toolkit's REST interface, OpenID discovery and STS; see `handle`. Its
+/// It implements the Identity Toolkit's REST interface, OpenID discovery and STS; see `IdentityRouter`. Its
 /// state is in one directory, in `accounts.sqlite` and `signing-keys.pem`, both of mode 0600.
 package final class IdentityService: Sendable {
     package struct Configuration: Sendable {
@@ -105,7 +103,7 @@ package final class IdentityService: Sendable {
     func provider(_ name: String) throws -> OpenIDProvider {
         let short = name.hasPrefix("oidc.") ? String(name.dropFirst("oidc.".count)) : name
         guard let provider = providers[name] ?? providers[short] else {
-            throw AccountRoutes.Refusal("OPERATION_NOT_ALLOWED : This server has no OpenID provider of that name.")
+            throw ToolkitRefusal("OPERATION_NOT_ALLOWED : This server has no OpenID provider of that name.")
         }
         return provider
     }
@@ -115,7 +113,7 @@ package final class IdentityService: Sendable {
     func identity(_ name: String, token: String, nonce: String?) async throws -> FederatedIdentity {
         do {
             return try await provider(name).verify(token, nonce: nonce, now: now())
-        } catch let refusal as AccountRoutes.Refusal where isEmulator && refusal.name.hasPrefix("OPERATION_NOT") {
+        } catch let refusal as ToolkitRefusal where isEmulator && refusal.name.hasPrefix("OPERATION_NOT") {
             let claims = JSONWebToken(token)?.claims ?? (try? JSON(parsing: token, depth: 16))?.objectValue
             guard let claims else { throw OpenIDToken.invalid("is malformed") }
             return try FederatedIdentity(provider: name, claims: claims)
@@ -128,116 +126,4 @@ package final class IdentityService: Sendable {
     }
 
     package func close() async { await store.close() }
-
-    /// Handles a request to the identity service; returns nil for any other request, of which
-    /// nothing has been read.
-    ///
-    /// - `POST /v1/accounts:…`, the calls of users, `…/v1/projects/P/accounts…`, those of
-    ///   administrators, and `POST /v1/token`, each also below the host name, as in the Auth
-    ///   emulator: `/identitytoolkit.googleapis.com/v1/…`, `/securetoken.googleapis.com/v1/token`.
-    ///   Any `?key=` is accepted.
-    /// - `GET /.well-known/openid-configuration` and `GET /.well-known/jwks.json`
-    /// - `POST /` with a form, and `GET /?Action=…`: STS `AssumeRoleWithWebIdentity`
-    package func handle(_ request: HTTPServerRequest) async -> HTTPResponse? {
-        let path = request.target.path
-        switch path {
-        case "/.well-known/openid-configuration": return published(request, discovery)
-        case "/.well-known/jwks.json": return published(request, keys.jwks)
-        case "/", "/sts", "/sts/":
-            guard SecurityTokenService.isFor(request) else { return nil }
-            return await onPool { await SecurityTokenService(server: self).handle(request) }
-        default: break
-        }
-        for prefix in ["", "/identitytoolkit.googleapis.com"] where path.hasPrefix("\(prefix)/v1/") {
-            let rest = String(path.dropFirst(prefix.count + "/v1/".count))
-            if rest.hasPrefix("accounts:") {
-                let call = String(rest.dropFirst("accounts:".count))
-                return await onPool { await AccountRoutes(server: self).handle(call, request) }
-            }
-            // The documents are below the projects, too.
-            guard rest.hasPrefix("projects"), !rest.contains("/databases/") else { continue }
-            return await onPool { await administrate(rest, request) }
-        }
-        if isEmulator, path.hasPrefix("/emulator/v1/") {
-            let segments = request.target.segments
-            return await onPool {
-                do { return try await EmulatorRoutes(server: self).handle(segments, request) } catch {
-                    return AccountRoutes.answer(to: error)
-                }
-            }
-        }
-        if path == "/v1/token" || path == "/securetoken.googleapis.com/v1/token" {
-            return await onPool { await AccountRoutes(server: self).refresh(request) }
-        }
-        // Other paths of Google's services are not objects of the store, and Google's clients do
-        // not read XML errors.
-        let isGoogle = [
-            "/v1/accounts", "/v2/accounts", "/identitytoolkit.googleapis.com/", "/securetoken.googleapis.com/",
-        ].contains { path.hasPrefix($0) }
-        return isGoogle ? AccountRoutes.unknownOperation : nil
-    }
-
-    /// Handles a call below `projects`.
-    private func administrate(_ path: String, _ request: HTTPServerRequest) async -> HTTPResponse {
-        // The web SDK asks for the sites at which its pop-ups may be used.
-        if path == "projects", request.method == .get {
-            return .json(.ok, ["projectId": .string(configuration.project), "authorizedDomains": ["localhost"]])
-        }
-        let own = "projects/\(configuration.project)"
-        guard serviceKeys.isAdministrator(request.headers["Authorization"], now: now()) else {
-            var response = AccountRoutes.error(
-                .unauthorized, "UNAUTHENTICATED : This call needs a service account's key.")
-            response.headers["WWW-Authenticate"] = "Bearer"
-            return response
-        }
-        guard path.hasPrefix("\(own)/") || path.hasPrefix("\(own):") || isEmulator else {
-            return AccountRoutes.error(.notFound, "PROJECT_NOT_FOUND")
-        }
-        let parts = path.split(separator: "/", maxSplits: 2).map(String.init)
-        let call: String? =
-            if parts.count == 3 { parts[2] } else if parts.count == 2, let colon = parts[1].lastIndex(of: ":") {
-                String(parts[1][colon...])
-            } else { nil }
-        guard let call else { return AccountRoutes.unknownOperation }
-        do { return try await AdministratorRoutes(server: self).handle(call, request) } catch {
-            return AccountRoutes.answer(to: error)
-        }
-    }
-
-    /// Runs a handler on the global executor, because hashing a password or signing a token takes
-    /// milliseconds, for which the thread of an HTTP server must not be blocked.
-    private func onPool<Answer: Sendable>(_ body: @Sendable () async -> Answer) async -> Answer {
-        await withTaskExecutorPreference(globalConcurrentExecutor) { await body() }
-    }
-
-    private func published(_ request: HTTPServerRequest, _ document: JSON) -> HTTPResponse {
-        guard request.method == .get || request.method == .head else { return HTTPResponse(.methodNotAllowed) }
-        var response = HTTPResponse.json(.ok, document)
-        response.headers["Cache-Control"] = "public, max-age=3600"
-        return response
-    }
-
-    /// The OpenID Connect Discovery 1.0 document (section 3). It names no authorization endpoint,
-    /// because there is no sign-in through a browser.
-    private var discovery: JSON {
-        [
-            "issuer": .string(configuration.issuer),
-            "jwks_uri": .string("\(configuration.issuer)/.well-known/jwks.json"),
-            "token_endpoint": .string("\(configuration.issuer)/v1/token"),
-            "response_types_supported": ["id_token"], "subject_types_supported": ["public"],
-            "id_token_signing_alg_values_supported": ["RS256"], "grant_types_supported": ["refresh_token"],
-            "claims_supported": [
-                "iss", "aud", "sub", "iat", "exp", "auth_time", "email", "email_verified", "name", "picture",
-                "user_id", "firebase",
-            ],
-        ]
-    }
-}
-
-extension HTTPResponse {
-    static func json(_ status: HTTPStatus, _ json: JSON) -> HTTPResponse {
-        HTTPResponse(
-            status, headers: ["Content-Type": "application/json; charset=utf-8", "Cache-Control": "no-store"],
-            body: .bytes(json.bytes))
-    }
 }

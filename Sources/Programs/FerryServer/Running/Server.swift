@@ -1,5 +1,6 @@
 import AccessControl
 import BucketStore
+import CivilTime
 import DocumentModel
 import FirestoreServer
 import GRPCProtocol
@@ -143,7 +144,11 @@ struct Server: Sendable {
         settings.providers = configuration.providers
         if let mail = configuration.mail {
             let client = SMTPClient(mail)
-            settings.mailer = { try await client.send(LinkMail($0)) }
+            settings.mailer = { mail in
+                try await client.send(
+                    to: mail.recipient, subject: mail.subject, text: mail.text,
+                    date: UTCTime(seconds: WallClock.seconds()).imfFixdate)
+            }
         }
         settings.usage = { try await stores.usage(of: $0) }
         return try await IdentityService(directory: directory.accounts, settings, now: WallClock.seconds)

@@ -23,7 +23,7 @@ struct WebHandler: Sendable {
         default: break
         }
         guard GooglePaths.contain(request.target.path) else {
-            if let response = await identity.handle(request) { return response }
+            if let response = await IdentityRouter(identity).handle(request) { return response }
             return await objects.respond(to: request)
         }
         if request.method == .options { return GooglePaths.preflight(request) }
@@ -32,7 +32,7 @@ struct WebHandler: Sendable {
 
     private func callOfGoogles(_ request: HTTPServerRequest) async -> HTTPResponse {
         if let response = await documents.handle(request) { return response }
-        return await identity.handle(request) ?? GooglePaths.unknown(request)
+        return await IdentityRouter(identity).handle(request) ?? GooglePaths.unknown(request)
     }
 
     private func discovery(_ request: HTTPServerRequest) -> HTTPResponse {
