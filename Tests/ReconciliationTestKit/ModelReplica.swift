@@ -5,6 +5,12 @@ package import Reconciliation
 /// The documents of a server, which gives each commit its place in the order.
 package struct ModelServer: Sendable {
     package private(set) var documents: [NodeID: RemoteState] = [:]
+    /// The user who owns each list and each task outside of lists; the first user if it is not noted.
+    private var owners: [NodeID: Int] = [:]
+    /// The rights of other users to a list.
+    private var members: [NodeID: [Int: Access]] = [:]
+    /// Whether it refuses priorities that are multiples of five.
+    package var refusesPriorities = false
     private var time: Int64 = 1_000
     /// The values that merges put away.
     package private(set) var displaced: Set<String> = []
@@ -15,9 +21,67 @@ package struct ModelServer: Sendable {
 
     package subscript(id: NodeID) -> RemoteState { documents[id] ?? .absent }
 
+    // MARK: Users
+
+    package func isOwner(_ user: Int, of list: NodeID) -> Bool { owners[list, default: 0] == user }
+
+    package mutating func share(_ list: NodeID, with user: Int, _ access: Access) {
+        members[list, default: [:]][user] = access
+    }
+
+    /// Returns a document as a user sees it: absent if it is not theirs and not shared with them.
+    package func document(_ id: NodeID, for user: Int) -> RemoteState {
+        guard let access = access(of: id, user) else { return .absent }
+        switch self[id] {
+        case .living(var node):
+            node.access = access
+            return .living(node)
+        default: return self[id]
+        }
+    }
+
+    private func access(of id: NodeID, _ user: Int) -> Access? {
+        switch id {
+        case .list: return isOwner(user, of: id) ? .full : members[id]?[user]
+        case .task:
+            guard let list = self[id].document?.state.parent, self[list].node != nil else {
+                return isOwner(user, of: id) ? .full : nil
+            }
+            switch access(of: list, user) {
+            case .full, .member: return .full
+            case .readOnly: return .readOnly
+            case .invited, nil: return nil
+            }
+        case .attachment(_, let task): return access(of: .task(task), user)
+        }
+    }
+
+    /// A write that the server refuses for good.
+    struct Refusal {
+        /// The fields that it refuses; empty: the whole write.
+        var fields: Set<String>
+    }
+
+    func refusal(of operation: Operation, by user: Int) -> Refusal? {
+        if self[operation.node] != .absent, document(operation.node, for: user) == .absent {
+            return Refusal(fields: [])
+        }
+        switch operation.action {
+        case .createDocument(let draft), .updateDocument(let draft, _), .restoreDocument(let draft, _):
+            guard refusesPriorities, let priority = draft.contents.fields["priority"]?.integerValue else { return nil }
+            return priority % 5 == 0 ? Refusal(fields: ["priority"]) : nil
+        default: return nil
+        }
+    }
+
+    private mutating func noteOwner(of id: NodeID, _ draft: Draft, before: NodeState?, _ user: Int) {
+        guard id.kind != .attachment, before == nil || before?.parent != draft.parent else { return }
+        owners[id] = draft.parent.map { owners[$0, default: 0] } ?? user
+    }
+
     /// Performs an operation on a document. Returns false, and changes nothing, if its expectation
     /// does not hold.
-    mutating func perform(_ operation: Operation) -> Bool {
+    mutating func perform(_ operation: Operation, by user: Int = 0) -> Bool {
         let now = self[operation.node]
         switch operation.expectation {
         case .version(let version): guard now.document?.version == version else { return false }
@@ -28,13 +92,16 @@ package struct ModelServer: Sendable {
         let version = Timestamp(microseconds: time)
         switch operation.action {
         case .createDocument(let draft):
+            noteOwner(of: operation.node, draft, before: nil, user)
             documents[operation.node] = .living(RemoteNode(state: draft.state, version: version, created: version))
         case .updateDocument(let draft, let displaced):
             guard case .living(let old) = now else { return false }
+            noteOwner(of: operation.node, draft, before: old.state, user)
             keep(displaced)
             documents[operation.node] = .living(RemoteNode(state: draft.state, version: version, created: old.created))
         case .restoreDocument(let draft, let displaced):
             guard case .trashed(let old, _) = now else { return false }
+            noteOwner(of: operation.node, draft, before: old.state, user)
             keep(displaced)
             documents[operation.node] = .living(RemoteNode(state: draft.state, version: version, created: old.created))
         case .trashDocument:
@@ -42,6 +109,7 @@ package struct ModelServer: Sendable {
             old.version = version
             documents[operation.node] = .trashed(old, since: .init(server: version, machine: 0))
         case .purgeDocument: documents[operation.node] = .absent
+        case .leaveList: members[operation.node]?[user] = nil
         default: return false
         }
         return true
@@ -70,6 +138,11 @@ package struct ModelServer: Sendable {
 package struct ModelReplica: Sendable {
     package var trees: Trees
     package var conditions = Conditions()
+    package var user = 0
+    /// The files in directories that cannot be read.
+    package private(set) var hidden: [NodeID: LocalFile] = [:]
+    /// The files of a tasks directory that is not there.
+    private var away: LocalTree?
     /// The values in the local trash.
     package private(set) var trash: Set<String> = []
     private var inode = 1_000
@@ -84,11 +157,46 @@ package struct ModelReplica: Sendable {
     /// Takes over what the server has, of all documents or of one.
     package mutating func listen(_ server: ModelServer, to id: NodeID? = nil) {
         if let id {
-            trees.remote[id] = server[id]
+            trees.remote[id] = server.document(id, for: user)
         } else {
-            for id in Set(trees.remote.ids).union(server.documents.keys) { trees.remote[id] = server[id] }
+            for id in Set(trees.remote.ids).union(server.documents.keys) {
+                trees.remote[id] = server.document(id, for: user)
+            }
         }
     }
+
+    /// Makes a directory unreadable, with all that is in it.
+    package mutating func forbid(_ directory: NodeID) {
+        guard let file = trees.local[directory].file else { return }
+        for child in trees.local.ids.filter({ trees.local[$0].file?.location.directory == directory }) { forbid(child) }
+        hidden[directory] = file
+        trees.local[directory] = .unreachable(.unreadable)
+        trees.local.foreign.insert(file.location)
+    }
+
+    /// Makes all directories readable again.
+    package mutating func permit() {
+        for (id, file) in hidden {
+            trees.local.foreign.remove(file.location)
+            trees.local[id] = .present(file)
+        }
+        hidden = [:]
+    }
+
+    /// Unmounts the tasks directory, which leaves an empty one, or mounts it again.
+    package mutating func setAway(_ isAway: Bool) {
+        if isAway, away == nil {
+            away = trees.local
+            trees.local = LocalTree()
+        } else if !isAway, let local = away {
+            away = nil
+            trees.local = local
+        }
+        conditions.isRootHeld = away != nil
+    }
+
+    /// Whether user and planner find the tasks directory.
+    package var isMounted: Bool { away == nil }
 
     /// Performs operations in order, at most `limit` of them. After one that fails, the later ones of
     /// its node are left out.
@@ -117,8 +225,13 @@ package struct ModelReplica: Sendable {
         let id = operation.node
         switch operation.action {
         case .createDocument, .updateDocument, .restoreDocument, .trashDocument, .purgeDocument, .leaveList:
-            guard server.perform(operation) else { return false }
-            trees.remote[id] = server[id]
+            if let refusal = server.refusal(of: operation, by: user) {
+                conditions.rejections[id] = Rejection(
+                    state: trees.localState(of: id), fields: refusal.fields, message: "refused")
+                return false
+            }
+            guard server.perform(operation, by: user) else { return false }
+            listen(server, to: id)
             return true
         case .upload(let contents), .download(let contents):
             conditions.transfers[id] = .finished(contents.digest)
@@ -171,7 +284,8 @@ package struct ModelReplica: Sendable {
         return true
     }
 
-    private func isVacant(_ location: Location) -> Bool {
+    /// Whether nothing has a location.
+    func isVacant(_ location: Location) -> Bool {
         !trees.local.foreign.contains(location)
             && !trees.local.ids.contains { trees.local[$0].file?.location == location }
     }

@@ -172,6 +172,65 @@ import Testing
         #expect(plan.reasons == [attachment: .notDownloaded])
     }
 
+    // MARK: Refused values
+
+    @Test func `a refused value stays here, and the other fields of the task flow on`() {
+        var node = calm(task(1), "A")
+        node.local = .file(nil, "A.md", SampleContents(5, tags: [7]))
+        let trees = TreeCase([node]).trees
+        var (replica, server) = (ModelReplica(trees), ModelServer(trees.remote))
+        server.refusesPriorities = true
+        // The first try meets the refusal.
+        #expect(replica.perform(Planner.plan(trees).operations, on: &server).count == 1)
+        let plan = Planner.plan(replica.trees, replica.conditions)
+        #expect(plan.reasons[task(1)] == .rejected("refused"))
+        #expect(replica.perform(plan.operations, on: &server) == [])
+        #expect(server[task(1)].node?.state.contents == SampleContents(1, tags: [7]).contents(of: .task))
+        let after = Planner.plan(replica.trees, replica.conditions)
+        #expect(after.operations == [])
+        #expect(after.reasons[task(1)] == .rejected("refused"))
+        #expect(replica.trees.local[task(1)].file?.contents == SampleContents(5, tags: [7]).contents(of: .task))
+    }
+
+    @Test func `news from elsewhere comes to a file with a refused value, and a mended one is sent`() {
+        var node = calm(task(1), "A")
+        node.local = .file(nil, "A.md", SampleContents(5))
+        node.remote = .living(State(nil, "A", SampleContents(1, notes: [8])))
+        var trees = TreeCase([node]).trees
+        var conditions = Conditions()
+        conditions.rejections[task(1)] = Rejection(
+            state: trees.localState(of: task(1)), fields: ["priority"], message: "refused")
+        let (replica, server) = played(trees, conditions)
+        #expect(replica.trees.local[task(1)].file?.contents == SampleContents(5, notes: [8]).contents(of: .task))
+        #expect(server[task(1)].node?.state.contents == SampleContents(1, notes: [8]).contents(of: .task))
+        trees = replica.trees
+        trees.remote[task(1)] = server[task(1)]
+        guard var file = trees.local[task(1)].file else { return #expect(Bool(false)) }
+        file.contents = SampleContents(6, notes: [8]).contents(of: .task)
+        trees.local[task(1)] = .present(file)
+        let mended = played(trees, conditions)
+        #expect(mended.server[task(1)].node?.state.contents == SampleContents(6, notes: [8]).contents(of: .task))
+    }
+
+    @Test func `a state that was refused as a whole waits`() {
+        var node = calm(task(1), "A")
+        node.local = .file(nil, "A.md", SampleContents(5, tags: [7]))
+        let trees = TreeCase([node]).trees
+        var conditions = Conditions()
+        conditions.rejections[task(1)] = Rejection(state: trees.localState(of: task(1)), message: "refused")
+        let plan = Planner.plan(trees, conditions)
+        #expect(plan.operations == [])
+        #expect(plan.reasons == [task(1): .rejected("refused")])
+    }
+
+    private func played(_ trees: Trees, _ conditions: Conditions) -> (replica: ModelReplica, server: ModelServer) {
+        var (replica, server) = (ModelReplica(trees), ModelServer(trees.remote))
+        replica.conditions = conditions
+        #expect(replica.perform(Planner.plan(trees, conditions).operations, on: &server) == [])
+        #expect(Planner.plan(replica.trees, conditions).operations == [])
+        return (replica, server)
+    }
+
     // MARK: Held changes
 
     private func removing(_ count: Int, of total: Int) -> Trees {

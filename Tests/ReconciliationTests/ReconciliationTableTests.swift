@@ -134,6 +134,8 @@ import Testing
             .appending(path: "../../Sources/Documentation/reconciliation.md")
         let text = try String(contentsOf: page, encoding: .utf8)
         #expect(text.contains(ReconciliationTable.markdown), "the page lacks:\n\(ReconciliationTable.markdown)")
-        #expect(text.contains(Evidence.markdown), "the page lacks:\n\(Evidence.markdown)")
+        for table in [Evidence.markdown, DirectoryEvidence.markdown, AttachmentEvidence.markdown] {
+            #expect(text.contains(table), "the page lacks:\n\(table)")
+        }
     }
 }

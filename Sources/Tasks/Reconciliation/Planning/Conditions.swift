@@ -48,11 +48,21 @@ package struct RecentChanges: Hashable, Sendable {
 package struct Rejection: Hashable, Sendable {
     /// The state that was refused; `nil` if it was a delete. Another state is tried again.
     package var state: NodeState?
+    /// The fields of the state that were refused; empty if it was refused as a whole. As long as the
+    /// file still states one of these values, that value stays on this machine, and the rest is sent.
+    package var fields: Set<String>
     package var message: String
 
-    package init(state: NodeState?, message: String) {
+    package init(state: NodeState?, fields: Set<String> = [], message: String) {
         self.state = state
+        self.fields = fields
         self.message = message
+    }
+
+    /// Returns the refused fields that a state still has.
+    func fields(in other: NodeState?) -> Set<String> {
+        guard let other, let state else { return [] }
+        return fields.filter { other.contents.fields[$0] == state.contents.fields[$0] }
     }
 }
 

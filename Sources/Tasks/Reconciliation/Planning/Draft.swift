@@ -8,6 +8,13 @@ package enum PlannedContents: Hashable, Sendable {
     /// The fields that a merge made. The executor writes them as a file, whose digest is observed.
     case merged([String: Value])
 
+    package var fields: [String: Value] {
+        switch self {
+        case .known(let contents): contents.fields
+        case .merged(let fields): fields
+        }
+    }
+
     /// Whether a tree already holds these contents.
     func isStated(by contents: Contents) -> Bool {
         switch self {

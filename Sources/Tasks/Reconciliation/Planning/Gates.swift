@@ -6,6 +6,7 @@ enum Gates {
         for index in draft.nodes.indices {
             if draft.nodes[index].isCalm { continue }
             if let reason = reason(for: draft.nodes[index], draft) { draft.nodes[index].wait(for: reason) }
+            withhold(&draft.nodes[index], draft.conditions)
         }
     }
 
@@ -17,10 +18,19 @@ enum Gates {
         if case .unreachable(let reason) = draft.trees.local[node.id] { return .unreachable(reason) }
         if node.remote == .unknown { return .notReported }
         if let reason = sharingReason(for: node, draft) { return reason }
-        if node.writesDocument, let rejection = conditions.rejections[node.id], rejection.state == node.local {
+        if node.writesDocument, let rejection = conditions.rejections[node.id], rejection.fields.isEmpty,
+            rejection.state == node.local
+        {
             return .rejected(rejection.message)
         }
         return nil
+    }
+
+    /// Keeps the values that the server refused out of the document. The node's other values travel.
+    private static func withhold(_ node: inout NodePlan, _ conditions: Conditions) {
+        guard node.writesDocument, let rejection = conditions.rejections[node.id] else { return }
+        node.withheld = rejection.fields(in: node.local)
+        if !node.withheld.isEmpty { node.reason = .rejected(rejection.message) }
     }
 
     /// Whether the rights of this user hold a node up.

@@ -1,3 +1,6 @@
+import DocumentModel
+import Merge
+
 /// One node on its way through the stages of the planner.
 struct NodePlan {
     let id: NodeID
@@ -15,6 +18,8 @@ struct NodePlan {
     /// The state that both sides are to have; `nil` if they are to have none.
     var target: Draft?
     var displaced: [Displaced] = []
+    /// The fields of which the server refused the file's values.
+    var withheld: Set<String> = []
     /// The location that the file is to have; `nil` if there is to be none.
     var location: Location?
     /// Records in the ledger of held changes and transfers, which come before the effects.
@@ -57,6 +62,23 @@ struct NodePlan {
         }
     }
 
+    /// The state that the document is to have: the target without the values that were refused.
+    var documentTarget: Draft? { target.map(withoutRefused) }
+
+    /// Returns a state with the document's values, or those of the base, where the server refused the file's.
+    func withoutRefused(_ draft: Draft) -> Draft {
+        guard !withheld.isEmpty else { return draft }
+        let known = (remote.document?.state ?? synced?.state)?.contents
+        var (draft, fields) = (draft, draft.contents.fields)
+        for field in withheld { fields[field] = known?.fields[field] }
+        if let known, known.fields == fields {
+            draft.contents = .known(known)
+        } else {
+            draft.contents = .merged(fields)
+        }
+        return draft
+    }
+
     mutating func wait(for reason: Reason) {
         resolution = .wait
         self.reason = reason
@@ -80,7 +102,11 @@ struct NodePlan {
         }
         var merge = StateMerge()
         target = merge.merge(id.kind, base: synced?.state, mine: mine, theirs: theirs)
-        displaced = merge.displaced
+        displaced = merge.displaced.filter { value in
+            // The document keeps its own value of a refused field.
+            guard case .field(let field) = value, let key = field.field.segments.first else { return true }
+            return !withheld.contains(key)
+        }
     }
 }
 

@@ -67,7 +67,7 @@ struct OperationBuilder {
     /// Adds the write that makes the document what the target says. The file's state is then the
     /// new base: the document has it, and whatever else it has is news for the file.
     private mutating func addDocument(of node: NodePlan, _ row: inout SyncedRow?) {
-        guard let target = node.target, node.writesDocument else { return }
+        guard let target = node.documentTarget, node.writesDocument else { return }
         let (action, expectation): (Action, Expectation)
         switch node.remote {
         case .living(let document):
@@ -82,14 +82,16 @@ struct OperationBuilder {
             expectation = .noDocument
         }
         if let local = node.local, let file = node.file {
-            row = SyncedRow(state: Draft(local), location: file.location)
+            row = SyncedRow(state: node.withoutRefused(Draft(local)), location: file.location)
         }
         documents.append(Operation(node.id, action, expectation, row: row))
     }
 
     /// Adds what makes the file what the target says, where the location says.
     private mutating func addFile(of node: NodePlan, _ row: inout SyncedRow?) {
-        guard let target = node.target, let location = node.location else { return }
+        guard let target = node.target, let agreement = node.documentTarget, let location = node.location else {
+            return
+        }
         if let file = node.file {
             if location != file.location {
                 let before = row
@@ -101,7 +103,7 @@ struct OperationBuilder {
                 append(move, from: file.location, to: location, before: before)
             }
             if node.id.kind != .list, !target.contents.isStated(by: file.contents) {
-                row = SyncedRow(state: target, location: location)
+                row = SyncedRow(state: agreement, location: location)
                 writes.append(Operation(node.id, .writeFile(target.contents), .stamp(file.stamp), row: row))
             }
         } else {
@@ -109,7 +111,7 @@ struct OperationBuilder {
             let create = Operation(node.id, .createFile(location, target.contents), .vacant, row: row)
             append(create, from: nil, to: location, before: nil)
         }
-        let agreed = SyncedRow(state: target, location: location)
+        let agreed = SyncedRow(state: agreement, location: location)
         if row != agreed { agreements.append(Operation(node.id, .record, .nothing, row: agreed)) }
     }
 

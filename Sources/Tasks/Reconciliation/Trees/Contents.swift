@@ -7,6 +7,9 @@ package struct ContentDigest: Hashable, Sendable {
     /// Creates a digest from four words of 64 bits.
     package init(_ a: UInt64, _ b: UInt64, _ c: UInt64, _ d: UInt64) { words = (a, b, c, d) }
 
+    /// The first 64 bits, where a shorter hash is enough.
+    package var prefix: UInt64 { words.0 }
+
     package static func == (left: ContentDigest, right: ContentDigest) -> Bool { left.words == right.words }
 
     package func hash(into hasher: inout Hasher) {

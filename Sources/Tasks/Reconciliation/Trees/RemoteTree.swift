@@ -69,6 +69,9 @@ package struct RemoteTree: Sendable {
 
     package var ids: some Collection<NodeID> { nodes.keys }
 
+    /// The living nodes of a list or task.
+    package func nodes(of parent: NodeID) -> Set<NodeID> { children[parent] ?? [] }
+
     /// The state of a node's document.
     package subscript(id: NodeID) -> RemoteState {
         get { nodes[id] ?? (isComplete ? .absent : .unknown) }

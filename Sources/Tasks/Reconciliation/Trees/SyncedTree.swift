@@ -42,6 +42,11 @@ package struct Trees: Sendable {
 
     package init() {}
 
+    /// The state that a node's file asks for; `nil` if there is none or nothing is known of it.
+    package func localState(of id: NodeID) -> NodeState? {
+        local[id].file.map { Comparison.state(of: $0, id.kind, synced: synced[id]) }
+    }
+
     /// Every node that a tree knows.
     package var ids: Set<NodeID> { Set(remote.ids).union(local.ids).union(synced.ids) }
 }
