@@ -16,7 +16,11 @@ package struct ModelServer: Sendable {
     package private(set) var displaced: Set<String> = []
 
     package init(_ remote: RemoteTree) {
-        for id in remote.ids where remote[id] != .unknown { documents[id] = remote[id] }
+        for id in remote.ids where remote[id] != .unknown {
+            documents[id] = remote[id]
+            // What comes is later than all that there is.
+            time = max(time, remote[id].document?.version.microseconds ?? 0)
+        }
     }
 
     package subscript(id: NodeID) -> RemoteState { documents[id] ?? .absent }

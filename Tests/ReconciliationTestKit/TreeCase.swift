@@ -101,7 +101,8 @@ package struct TreeCase: Hashable, Sendable {
         return trees
     }
 
-    static func stamp(_ number: Int) -> Stamp {
+    /// Returns the stamp of a file with this number.
+    package static func stamp(_ number: Int) -> Stamp {
         let time = Stamp.Time(seconds: Int64(number), nanoseconds: 0)
         return Stamp(
             file: Stamp.File(device: 1, inode: UInt64(truncatingIfNeeded: number)), size: 1, modified: time,

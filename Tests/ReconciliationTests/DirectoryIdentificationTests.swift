@@ -79,6 +79,13 @@ import Testing
         #expect(result.missing == [])
     }
 
+    @Test func `a directory that cannot be listed may be a missing one under a new name`() {
+        var batch = DirectoryBatch([seen("New", nil)], known: [known("a", "A", nil, files: [10])])
+        #expect(DirectoryIdentification.identify(batch).missing == [ListID("a")])
+        batch.isHiding = true
+        #expect(DirectoryIdentification.identify(batch).missing == [])
+    }
+
     @Test func `a directory that meets its document for the first time is adopted`() {
         let result = DirectoryIdentification.identify(
             DirectoryBatch([seen("A", 1), seen("B", 2)], known: [], unfiled: [ListID("a"): path("A")]))

@@ -236,6 +236,15 @@ import Testing
         #expect(task(Identification.identify(ObservationBatch(files, known: [])), "A.md") == "new")
     }
 
+    @Test func `while a directory cannot be listed, no missing file is gone, and renamed ones are known`() {
+        let batch = ObservationBatch(
+            [seen("X.md", inode: 2, mark: "B", contents: 2)], known: [known("A", 1), known("B", 2)],
+            vacant: [place("A.md"), place("B.md")], isHiding: true)
+        let result = Identification.identify(batch)
+        #expect(task(result, "X.md") == "B")
+        #expect(result.missing == [])
+    }
+
     @Test func `names of two Unicode forms are two files`() {
         let result = Identification.identify(
             ObservationBatch(

@@ -102,6 +102,28 @@ import Testing
         #expect(found[task(1)] == Location(list.id, FileName("A.md")))
     }
 
+    @Test func `a list whose name has several levels gets those above it, which are lists as long as it is there`() {
+        let deep = Node(list(3), local: .absent, remote: .living(State(list(2), "Plans", SampleContents(0))))
+        var trees = TreeCase([deep]).trees
+        let none = SampleContents(0).contents(of: .list)
+        trees.remote.implied[list(1)] = NodeState(parent: nil, name: FileName("Home"), contents: none)
+        trees.remote.implied[list(2)] = NodeState(parent: list(1), name: FileName("Work"), contents: none)
+        var (replica, server) = (ModelReplica(trees), ModelServer(trees.remote))
+        var conditions = Conditions()
+        conditions.isPaused = true
+        #expect(Planner.plan(trees, conditions).operations == [])
+        #expect(replica.perform(Planner.plan(trees, dirty: [list(3)]).operations, on: &server) == [])
+        #expect(replica.trees.local[list(2)].file?.location == Location(list(1), FileName("Work")))
+        #expect(replica.trees.local[list(3)].file?.location == Location(list(2), FileName("Plans")))
+        #expect(server[list(1)].node?.state.name == FileName("Home"))
+        replica.trees.remote.implied = [:]
+        #expect(Planner.plan(replica.trees).operations == [])
+        // Without a list below them they are nothing.
+        var alone = trees
+        alone.remote[list(3)] = .absent
+        #expect(Planner.plan(alone).operations == [])
+    }
+
     @Test func `a directory that is removed makes room for a list of its name`() {
         var old = calm(list(1), "Work")
         old.remote = .absent
@@ -122,6 +144,25 @@ import Testing
         let plan = Planner.plan(trees)
         #expect(plan.operations.map(\.action) == [.leaveList])
         #expect(plan.reasons[task(1)] == .leaving)
+    }
+
+    @Test func `an edit is sent although the file cannot move into its list's directory yet`() {
+        var list = calm(list(1), "Work")
+        list.local = .unreachable(.unreadable)
+        var moving = calm(task(1), "A")
+        moving.local = .file(nil, "A.md", SampleContents(2))
+        moving.remote = .living(State(list.id, "A", SampleContents(1)))
+        let trees = TreeCase([list, moving]).trees
+        let (replica, server) = played(trees, Conditions())
+        #expect(server[task(1)].node?.state == State(list.id, "A", SampleContents(2)).node(.task))
+        #expect(replica.trees.local[task(1)].file?.location == Location(nil, FileName("A.md")))
+        #expect(Planner.plan(replica.trees).reasons[task(1)] == .unreachable(.unreadable))
+        var readable = replica.trees
+        let directory = LocalFile(
+            location: Location(nil, FileName("Work")), stamp: TreeCase.stamp(0),
+            contents: SampleContents(0).contents(of: .list))
+        readable.local[list.id] = .present(directory)
+        #expect(Planner.plan(readable).operations.map(\.action) == [.moveFile(Location(list.id, FileName("A.md")))])
     }
 
     // MARK: Attachments

@@ -37,16 +37,20 @@ package struct DirectoryBatch: Sendable {
     package var known: [KnownDirectory]
     /// Directories that could not be listed. Nothing below them is known.
     package var unreachable: Set<[FileName]>
+    /// Whether missing directories may have moved into one that cannot be listed, or are such ones
+    /// under new names. None counts as gone then.
+    package var isHiding: Bool
     /// The paths that documents of lists without a directory ask for.
     package var unfiled: [ListID: [FileName]]
 
     package init(
         _ observations: [ObservedDirectory], known: [KnownDirectory], unreachable: Set<[FileName]> = [],
-        unfiled: [ListID: [FileName]] = [:]
+        isHiding: Bool = false, unfiled: [ListID: [FileName]] = [:]
     ) {
         self.observations = observations
         self.known = known
         self.unreachable = unreachable
+        self.isHiding = isHiding
         self.unfiled = unfiled
     }
 }
@@ -183,6 +187,7 @@ package struct DirectoryIdentification {
     }
 
     private mutating func finish() {
+        if batch.isHiding { return }
         for known in batch.known where !matched.contains(known.list) && !isUnreachable(known.path) {
             result.missing.insert(known.list)
         }

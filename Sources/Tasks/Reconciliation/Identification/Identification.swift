@@ -221,6 +221,7 @@ package struct Identification {
         }
         returnReplaced()
         continueCopied()
+        if batch.isHiding { result.missing = [] }
     }
 
     /// Whether the file at a place cannot be identified yet.

@@ -77,6 +77,9 @@ package struct ObservationBatch: Sendable {
     package var vacant: Set<Location>
     /// Locations that cannot be looked at.
     package var unreachable: Set<Location>
+    /// Whether missing files may have moved into a directory that cannot be listed. None counts as
+    /// gone then.
+    package var isHiding: Bool
     package var unfiled: [UnfiledDocument]
     package var newborns: [TaskID: Newborn]
     /// Whether the file system keeps the attribute `user.ferry.id`.
@@ -86,13 +89,15 @@ package struct ObservationBatch: Sendable {
 
     package init(
         _ observations: [Observation], known: [KnownFile], vacant: Set<Location> = [],
-        unreachable: Set<Location> = [], unfiled: [UnfiledDocument] = [], newborns: [TaskID: Newborn] = [:],
+        unreachable: Set<Location> = [], isHiding: Bool = false, unfiled: [UnfiledDocument] = [],
+        newborns: [TaskID: Newborn] = [:],
         keepsMarks: Bool = true, isServerCurrent: Bool = true
     ) {
         self.observations = observations
         self.known = known
         self.vacant = vacant
         self.unreachable = unreachable
+        self.isHiding = isHiding
         self.unfiled = unfiled
         self.newborns = newborns
         self.keepsMarks = keepsMarks

@@ -36,6 +36,10 @@ enum NameAllocation {
         var requests: [Request] = []
         for index in draft.nodes.indices {
             if draft.nodes[index].target != nil, let request = request(of: index, &draft) { requests.append(request) }
+            if draft.nodes[index].awaitsDirectory, let location = draft.nodes[index].file?.location {
+                draft.nodes[index].location = location
+                taken.insert(location)
+            }
             guard draft.nodes[index].resolution == .wait else { continue }
             let node = draft.nodes[index]
             draft.nodes[index].location = node.file?.location
@@ -45,7 +49,8 @@ enum NameAllocation {
         }
         requests.sort { $0.precedes($1, in: draft) }
         let groups = Dictionary(grouping: requests, by: \.plain)
-        for request in requests where draft.nodes[request.index].resolution != .wait {
+        for request in requests
+        where draft.nodes[request.index].resolution != .wait && !draft.nodes[request.index].awaitsDirectory {
             let number = number(of: request, groups, draft)
             let location = location(for: request, number, &draft, taken)
             draft.nodes[request.index].location = location
@@ -67,7 +72,7 @@ enum NameAllocation {
                 if node.resolution != .wait { draft.nodes[index].wait(for: .notReported) }
             case .awaited(let reason):
                 if node.resolution != .wait, node.file?.location.directory != parent {
-                    draft.nodes[index].wait(for: reason)
+                    draft.nodes[index].waitForDirectory(reason)
                 }
             }
         }

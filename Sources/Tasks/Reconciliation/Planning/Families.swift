@@ -37,8 +37,10 @@ enum Families {
 
     /// Lets lists live as long as something in them does. Lists below others are decided first.
     static func followChildren(in draft: inout PlanDraft) {
-        let open = draft.indexes(of: .list).filter {
-            [.trashFile, .trashDocument, .forget].contains(draft.nodes[$0].resolution)
+        let open = draft.indexes(of: .list).filter { index in
+            let node = draft.nodes[index]
+            if node.resolution == .none { return node.target == nil && node.implied != nil }
+            return [.trashFile, .trashDocument, .forget].contains(node.resolution)
         }
         let byDepth = open.map { (index: $0, depth: depth($0, draft)) }.sorted { $0.depth > $1.depth }
         for (index, _) in byDepth {
@@ -72,7 +74,8 @@ enum Families {
             } else if children.isAwaited {
                 node.wait(for: .notEmpty)
             }
-        case .forget where children.isLived: node.resolution = .restoreDocument
+        // The second is a list of which only the name of one below it tells.
+        case .forget where children.isLived, .none where children.isLived: node.resolution = .restoreDocument
         default: break
         }
     }
@@ -109,11 +112,11 @@ enum Families {
     private static func depth(_ index: Int, _ draft: PlanDraft) -> Int {
         var depth = 0
         let node = draft.nodes[index]
-        var parent = (node.synced?.state ?? node.local ?? node.remote.node?.state)?.parent
+        var parent = (node.synced?.state ?? node.local ?? node.remote.node?.state ?? node.implied)?.parent
         // Parents come from names with slashes and form no circle; the limit makes that no assumption.
         while let id = parent, let node = draft[id], depth < 64 {
             depth += 1
-            parent = (node.synced?.state ?? node.local ?? node.remote.node?.state)?.parent
+            parent = (node.synced?.state ?? node.local ?? node.remote.node?.state ?? node.implied)?.parent
         }
         return depth
     }

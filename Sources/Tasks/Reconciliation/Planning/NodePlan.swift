@@ -10,6 +10,8 @@ struct NodePlan {
     let local: NodeState?
     let remote: RemoteState
     let synced: SyncedNode?
+    /// The state of a list of which nothing is known but that it is above another one.
+    let implied: NodeState?
     let localChange: Change
     let remoteChange: Change
     var resolution: Resolution
@@ -30,6 +32,7 @@ struct NodePlan {
         let path = trees.local[id]
         remote = trees.remote[id]
         synced = trees.synced[id]
+        implied = trees.remote.implied[id]
         file = path.file
         local = path.file.map { [synced] in Comparison.state(of: $0, id.kind, synced: synced) }
         if case .unreachable = path {
@@ -79,6 +82,16 @@ struct NodePlan {
         return draft
     }
 
+    /// Whether the file stays where it is because the directory to which it is to move cannot be
+    /// reached. What it says is exchanged nevertheless.
+    private(set) var awaitsDirectory = false
+
+    mutating func waitForDirectory(_ reason: Reason) {
+        guard file != nil else { return wait(for: reason) }
+        awaitsDirectory = true
+        self.reason = reason
+    }
+
     mutating func wait(for reason: Reason) {
         resolution = .wait
         self.reason = reason
@@ -95,7 +108,7 @@ struct NodePlan {
     }
 
     private mutating func mergeStates() {
-        guard let mine = local ?? synced?.state else { return }
+        guard let mine = local ?? synced?.state ?? implied else { return }
         guard let theirs = remote.document?.state else {
             target = Draft(mine)
             return

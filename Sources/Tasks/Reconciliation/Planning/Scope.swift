@@ -18,7 +18,7 @@ enum Scope {
         let file = trees.local[id].file
         let remote = trees.remote[id].document?.state
         let local = file.map { Comparison.state(of: $0, id.kind, synced: synced) }
-        let states = [remote, local, synced?.state].compactMap { $0 }
+        let states = [remote, local, synced?.state, trees.remote.implied[id]].compactMap { $0 }
         var found = states.compactMap(\.parent)
         if let directory = file?.location.directory { found.append(directory) }
         if needsChildren(id, file, remote, trees) {

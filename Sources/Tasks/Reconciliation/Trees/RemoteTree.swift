@@ -64,6 +64,8 @@ package struct RemoteTree: Sendable {
     /// Whether the server has reported every document. Until then a missing document is unknown and
     /// not absent.
     package var isComplete = true
+    /// Lists without a document that are above others: `Work` of a list whose name is `Work/Plans`.
+    package var implied: [NodeID: NodeState] = [:]
 
     package init() {}
 

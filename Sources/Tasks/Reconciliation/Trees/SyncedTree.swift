@@ -48,5 +48,5 @@ package struct Trees: Sendable {
     }
 
     /// Every node that a tree knows.
-    package var ids: Set<NodeID> { Set(remote.ids).union(local.ids).union(synced.ids) }
+    package var ids: Set<NodeID> { Set(remote.ids).union(remote.implied.keys).union(local.ids).union(synced.ids) }
 }
