@@ -178,7 +178,7 @@ let package = Package(
             "TaskSync", in: "Tasks",
             uses: [
                 "TaskFolder", "TaskModel", "Merge", "DocumentModel", "DocumentClient", "FirestoreProtocol",
-                "ObjectStorage", "SQLite", "SystemIO", "SystemService", "Cryptography",
+                "ObjectStorage", "Reconciliation", "SQLite", "SystemIO", "SystemService", "Cryptography",
             ]),
 
         // Control
@@ -304,13 +304,13 @@ let package = Package(
             "TaskSync",
             uses: [
                 "TaskFolder", "TaskModel", "Merge", "DocumentModel", "DocumentClient", "DocumentStore", "ObjectStorage",
-                "FirestoreProtocol", "Simulation", "SystemIO", "SystemService",
+                "FirestoreProtocol", "Reconciliation", "Simulation", "SystemIO", "SystemService",
             ]),
         .systemLibrary(name: "CSwiftRuntime", path: "Tests/Simulation/Runtime"),
         .target(
             name: "Simulation",
             dependencies: [
-                "CSwiftRuntime",
+                "CSwiftRuntime", "Reconciliation", "ReconciliationTestKit",
                 "TaskFolder", "TaskModel", "TaskSync", "Cryptography", "DocumentModel", "DocumentClient",
                 "DocumentStore",
                 "FirestoreProtocol", "ObjectStorage", "SecurityRules", "SQLite", "SystemIO", "SystemService",

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Plays plans of the simulation, 200,000 actions of users in all, the same ones each time, and plans a million random trees.
+# Plays plans of the simulation, 200,000 actions of users in all, the same ones each time, plans a million random trees,
+# and lets the planner plan beside TaskSync.
 #
 #   Tests/steps/simulation.sh               those plans
 #   Tests/steps/simulation.sh --soak N      fresh plans, for N minutes of each processor's time
@@ -46,7 +47,26 @@ plan_trees() {
     rm -r "$logs"
 }
 
+# The planner beside TaskSync, from the state after each action of a user.
+shadow() {
+    local pids=() logs number start=$SECONDS
+    logs=$(mktemp -d)
+    for ((number = 1; number <= $(nproc); number++)); do
+        "$program" --shadow "$@" --share "$number/$(nproc)" >"$logs/$number" 2>&1 &
+        pids[number]=$!
+    done
+    for number in "${!pids[@]}"; do
+        if wait "${pids[number]}"; then count 1 0; else count 0 1 && cat "$logs/$number"; fi
+    done
+    grep -hE 'explained: |differences in' "$logs"/*
+    echo "($((SECONDS - start)) s): --shadow $*"
+    rm -r "$logs"
+}
+
 plan_trees
+shadow --actions 60 --seeds 1-200
+shadow --actions 40 --often renameList --seeds 1-40
+shadow --actions 40 --often remakeList --seeds 1-40
 simulate --seeds 1-4000
 simulate --often passNamesUnseen --seeds 1-110
 simulate --actions 150 --seeds 1-110

@@ -9,21 +9,26 @@ package enum Runner {
         package let story: [String]
         package let userActionCount: Int
         package let jobCount: Int
+        package var shadow = ShadowCounts()
     }
 
     package static let defaultActionCount = 150
     /// Whether stories include Ferry's calls of the disk.
     nonisolated(unsafe) package static var tracesCalls = false
 
-    package static func run(_ plan: Plan) -> Result {
+    /// Runs a plan.
+    ///
+    /// - Parameter isShadowed: Whether the planner plans from the states after actions of users.
+    package static func run(_ plan: Plan, isShadowed: Bool = false) -> Result {
         let scheduler = Scheduler(seed: plan.seed)
         return scheduler.takingOver {
             do {
-                let simulation = try Simulation(plan, scheduler, scratch: scratch)
+                let simulation = try Simulation(plan, scheduler, scratch: scratch, isShadowed: isShadowed)
                 simulation.run()
+                let shadow = simulation.shadow()
                 return Result(
                     seed: plan.seed, violations: simulation.violations, story: simulation.story,
-                    userActionCount: simulation.userActionCount, jobCount: scheduler.jobCount)
+                    userActionCount: simulation.userActionCount, jobCount: scheduler.jobCount, shadow: shadow)
             } catch {
                 return Result(
                     seed: plan.seed, violations: ["cannot begin: \(error)"], story: [], userActionCount: 0, jobCount: 0)

@@ -430,6 +430,11 @@ final class SimulatedMachine: @unchecked Sendable {
         if let path { busy.insert(path) }
     }
 
+    /// Returns a copy of the disk and the state file as they are now; `nil` while the disk is not there.
+    func copy() throws -> MachineCopy {
+        try MachineCopy(disk: disk.copy(), state: stateFile, objects: objects, bootID: "boot \(powerCuts)", scheduler)
+    }
+
     // MARK: The view of others
 
     func noteRename(_ path: String) {

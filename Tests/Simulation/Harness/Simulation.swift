@@ -34,14 +34,19 @@ package final class Simulation: @unchecked Sendable {
     /// Whether users create nested directories.
     var isNested: Bool { plan.isNested }
     private var left: [Action]
+    /// Copies of machines for the planner, made just after users acted.
+    private var copies: [(copy: MachineCopy, action: Action.Kind)] = []
+    private let isShadowed: Bool
     private let directory: String
 
     /// Creates a run.
     ///
-    /// - Parameter scratch: A directory for files that are read and written by path, in memory if
-    ///   possible.
-    package init(_ plan: Plan, _ scheduler: Scheduler, scratch: String) throws {
+    /// - Parameters:
+    ///   - scratch: A directory for files that are read and written by path, in memory if possible.
+    ///   - isShadowed: Whether the planner plans from the state after each action of a user.
+    package init(_ plan: Plan, _ scheduler: Scheduler, scratch: String, isShadowed: Bool = false) throws {
         self.plan = plan
+        self.isShadowed = isShadowed
         left = plan.actions
         self.scheduler = scheduler
         store = MemoryDocumentStore(Self.database, inheritedFields: ["listId"]) {
@@ -124,6 +129,22 @@ package final class Simulation: @unchecked Sendable {
         if action.kind.isUser { userActionCount += 1 }
         checkWaiting()
         perform(action, on: machine, at: path)
+        if isShadowed, action.kind.isUser, let copy = try? machine.copy() { copies.append((copy, action.kind)) }
+    }
+
+    /// Compares what the planner plans from each copy with what `TaskSync` does there.
+    package func shadow() -> ShadowCounts {
+        var counts = ShadowCounts()
+        for (copy, action) in copies {
+            do {
+                guard let comparison = try copy.play() else { continue }
+                counts.add(ShadowDifferences(comparison), after: action.rawValue, seed: plan.seed)
+            } catch {
+                counts.add("a copy cannot be played", "\(error)", seed: plan.seed)
+            }
+        }
+        copies = []
+        return counts
     }
 
     /// Checks that changes which wait for a refused change are reported as refused too.

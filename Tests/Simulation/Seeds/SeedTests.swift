@@ -14,6 +14,15 @@ import Testing
         }
     }
 
+    @Test func `the planner makes of each state what TaskSync makes of it, or its reason is known`() {
+        var shadow = ShadowCounts()
+        for seed in UInt64(1)...25 {
+            shadow.add(Runner.run(Plan(seed: seed, actionCount: 40), isShadowed: true).shadow)
+        }
+        #expect(shadow.kinds.isEmpty, "\(shadow.text)")
+        #expect(shadow.stateCount > 500)
+    }
+
     @Test func `a run is the same alone and after others, down to each call of the disk`() {
         Runner.tracesCalls = true
         defer { Runner.tracesCalls = false }

@@ -2,10 +2,11 @@ import Glibc
 import Simulation
 
 // simulate [--seeds A-B,C,... | --first A] [--share K/N] [--minutes N] [--actions N] [--failures N]
-// [--often ACTION] [--shrink] [--progress]
+// [--often ACTION] [--shrink] [--progress] [--shadow]
 //
 // Runs plans and reports each that violates a law. Without --seeds and --first it uses new seeds.
-// With --share it runs the K-th of each N.
+// With --share it runs the K-th of each N. With --shadow the planner plans from the state after each action of a user,
+// and its differences from TaskSync are reported, which fail the run unless their reasons are known.
 
 // A run can be repeated only if sets and dictionaries have the same order each time.
 if getenv("SWIFT_DETERMINISTIC_HASHING") == nil {
@@ -52,11 +53,14 @@ let actions = value("--actions").flatMap { Int($0) } ?? Runner.defaultActionCoun
 let often = value("--often").flatMap { Action.Kind(rawValue: $0) }
 Runner.tracesCalls = ["--story", "--trace"].allSatisfy(CommandLine.arguments.contains)
 let runsBefore = runs
+let isShadowed = CommandLine.arguments.contains("--shadow")
+var shadow = ShadowCounts()
 for (place, seed) in (ranges ?? [first...UInt64.max]).lazy.joined().enumerated()
 where place % parts == part - 1 && place >= next {
     // The processor time of the process includes all its images.
     if processorSeconds() >= minutes * 60 { break }
     if runs - runsBefore == runsOfOneImage {
+        if isShadowed, !shadow.kinds.isEmpty { break }
         setenv("SIMULATE_COUNTED", "\(first) \(place) \(done) \(runs) \(failed)", 1)
         fflush(nil)
         rmdir(Runner.scratch)
@@ -65,7 +69,8 @@ where place % parts == part - 1 && place >= next {
     // Print the seed first, to identify a run that does not end.
     if CommandLine.arguments.contains("--progress") { tellSeed(seed) }
     let plan = Plan(seed: seed, actionCount: actions, often: often)
-    let result = Runner.run(plan)
+    let result = Runner.run(plan, isShadowed: isShadowed)
+    shadow.add(result.shadow)
     done += result.userActionCount
     runs += 1
     if CommandLine.arguments.contains("--story") { print(Runner.describe(result)) }
@@ -85,8 +90,9 @@ where place % parts == part - 1 && place >= next {
         if failed >= (value("--failures").flatMap { Int($0) } ?? 1) { break }
     }
 }
+if isShadowed { print(shadow.text) }
 let spent = processorSeconds()
 print(
     "\(runs) plans of \(value("--seeds") ?? "\(first)-"), \(done) actions of users in \((spent * 10).rounded() / 10) s of processor time: \(Int(Double(done) / spent)) a second; \(failed) failed"
 )
-exit(failed == 0 ? 0 : 1)
+exit(failed == 0 && shadow.kinds.isEmpty ? 0 : 1)

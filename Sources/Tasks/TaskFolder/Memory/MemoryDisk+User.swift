@@ -112,6 +112,13 @@ extension MemoryDisk {
         }
     }
 
+    /// Returns a disk with the same tree, on which nothing is open or watched, and with room.
+    package func copy() -> MemoryDisk {
+        let copy = MemoryDisk(scratch: scratch)
+        copy.tree.withLock { $0 = tree.withLock { $0.closed } }
+        return copy
+    }
+
     /// Makes everything so far survive a power cut.
     package func synchronizeAll() { tree.withLock { $0.synchronizeAll() } }
 

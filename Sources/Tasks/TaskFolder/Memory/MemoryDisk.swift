@@ -17,7 +17,7 @@ package final class MemoryDisk: FolderDisk {
     }
 
     /// A directory for files that others open by path; nil if no file can be opened that way.
-    private let scratch: String?
+    let scratch: String?
 
     package init(scratch: String? = nil) { self.scratch = scratch }
 

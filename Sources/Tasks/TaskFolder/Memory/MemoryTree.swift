@@ -43,6 +43,18 @@ struct MemoryTree: Sendable {
         durable = nodes
     }
 
+    /// The tree as another computer would find it: nothing is open or watched, and there is room.
+    var closed: MemoryTree {
+        var tree = self
+        for (inode, node) in nodes {
+            if case .open = node.content { tree.nodes[inode]?.content = .bytes((try? MemoryDisk.bytes(node)) ?? []) }
+            tree.nodes[inode]?.watch = nil
+        }
+        (tree.isWatching, tree.watches, tree.queue, tree.opened) = (false, [:], [], [])
+        (tree.isRootMissing, tree.isReadOnly, tree.capacity, tree.watchLimit) = (false, false, .max, .max)
+        return tree
+    }
+
     mutating func tick() -> FileTime {
         if isClockStopped { return FileTime(seconds: clock.seconds, nanoseconds: 0) }
         clock.nanoseconds += 1_000_000

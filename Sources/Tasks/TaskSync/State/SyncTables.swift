@@ -72,6 +72,16 @@ struct SyncTables {
         return rows
     }
 
+    /// Every file with its bytes.
+    func shadows() throws -> [FileRow] {
+        var rows: [FileRow] = []
+        try database.query("SELECT \(SyncSums.file), sum FROM sync_file") { row in
+            try row.checkIntact(0..<11, sum: 11)
+            if let file = Self.file(row, bytes: row.bytes(10)) { rows.append(file) }
+        }
+        return rows
+    }
+
     private static func file(_ row: SQLiteStatement, bytes: [UInt8]) -> FileRow? {
         guard let path = try? TaskPath(row.text(1)) else { return nil }
         return FileRow(

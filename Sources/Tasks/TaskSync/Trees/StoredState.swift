@@ -1,0 +1,218 @@
+import DocumentClient
+import DocumentModel
+import Reconciliation
+import SystemIO
+import TaskFolder
+import TaskModel
+
+/// The rows and documents of one user, as one transaction saw them.
+struct StoredState: Sendable {
+    var files: [FileRow] = []
+    var lists: [(list: String, path: TaskPath)] = []
+    var attachments: [AttachmentRow] = []
+    var held: Set<String> = []
+    var reverted: Set<String> = []
+    var listDocuments: [DocumentSnapshot] = []
+    var taskDocuments: [DocumentSnapshot] = []
+    /// Whether the server has reported every document once.
+    var isSynced = false
+    /// Whether an effect was begun of which the tables do not say that it is done.
+    var hasIntents = false
+    /// The directories that could not be listed when all known files had been found elsewhere, with
+    /// the times of their last changes then.
+    var unlisted: [TaskPath: FileTime] = [:]
+
+    init(_ transaction: ReplicaTransaction) throws {
+        let tables = SyncTables(transaction)
+        files = try tables.shadows()
+        lists = try tables.lists().sorted { $0.path < $1.path }
+        attachments = try tables.attachments()
+        held = Set(try tables.held().keys)
+        reverted = Set(try tables.reverted().keys)
+        isSynced = try tables.state("synced") != nil
+        hasIntents =
+            try !tables.announced().isEmpty || tables.move() != nil || !tables.unfinishedMoves().isEmpty
+            || files.contains { $0.stamp == .none }
+        unlisted = TaskSync.unreadable(saved: try tables.state("unreadable") ?? "")
+        let queries = TaskSync.localQueries(in: transaction.databaseName)
+        listDocuments = try transaction.documents(queries.lists).filter(\.exists)
+        taskDocuments = try transaction.documents(queries.tasks).filter(\.exists)
+    }
+
+    /// The path of each list's directory when both last agreed.
+    var listPaths: [String: TaskPath] { Dictionary(lists.map { ($0.list, $0.path) }) { first, _ in first } }
+}
+
+/// The tree that the documents of a replica give.
+struct RemoteTreeReader {
+    let stored: StoredState
+    let userID: String
+    /// The name and the parent of each list. The name of a list's document is a path.
+    private(set) var names: [String: (parent: NodeID?, name: FileName)] = [:]
+    private var byName: [ExactText: NodeID] = [:]
+    private var implied: [NodeID: NodeState] = [:]
+
+    init(_ stored: StoredState, userID: String) {
+        self.stored = stored
+        self.userID = userID
+        let names = stored.listDocuments.map { (id: $0.name.id, name: TaskList(fields: $0.fields).name, $0.createTime) }
+        // Of two lists of one name the one that the server had first is the one above others.
+        let ordered = names.sorted { left, right in
+            switch (left.2, right.2) {
+            case (let a?, let b?) where a != b: a < b
+            case (_?, nil): true
+            case (nil, _?): false
+            default: left.id < right.id
+            }
+        }
+        byName = Dictionary(ordered.map { (ExactText($0.name), .list(ListID($0.id))) }) { first, _ in first }
+        for (id, name, _) in names { self.names[id] = place(of: name) }
+    }
+
+    /// Returns the list above a list of a name, and the last part of the name.
+    private mutating func place(of name: String) -> (parent: NodeID?, name: FileName) {
+        let parts = name.split(separator: "/")
+        guard parts.count > 1, let last = parts.last else { return (nil, FileName(name)) }
+        return (list(named: parts.dropLast().joined(separator: "/")), FileName(String(last)))
+    }
+
+    /// Returns the list of a name. One that has no document gets the id that its directory will have.
+    private mutating func list(named name: String) -> NodeID? {
+        if let known = byName[ExactText(name)] { return known }
+        let taken = Set(stored.listDocuments.map(\.name.id)).union(stored.lists.map(\.list))
+        guard let id = ListIndex.ids(named: name, of: userID).first(where: { !taken.contains($0) }) else { return nil }
+        let list = NodeID.list(ListID(id))
+        byName[ExactText(name)] = list
+        let place = place(of: name)
+        implied[list] = NodeState(parent: place.parent, name: place.name, contents: TaskState.contents(of: [:]))
+        return list
+    }
+
+    /// Returns the tree.
+    ///
+    /// - Parameters:
+    ///   - isComplete: whether the server has reported all documents.
+    ///   - now: the moment of the look, for documents that are about to go to the trash.
+    func tree(isComplete: Bool, now: Reconciliation.Retention.Moment) -> RemoteTree {
+        var tree = RemoteTree()
+        tree.isComplete = isComplete
+        tree.implied = implied
+        for view in stored.listDocuments {
+            guard let place = names[view.name.id] else { continue }
+            let state = NodeState(parent: place.parent, name: place.name, contents: Self.contents(ofList: view))
+            tree[.list(ListID(view.name.id))] = .living(node(state, view))
+        }
+        let rows = Dictionary(stored.files.map { ($0.task, $0) }) { first, _ in first }
+        for view in stored.taskDocuments where !view.isAwaited {
+            let row = rows[view.name.id]
+            let fields = view.fields(pendingTimes: .previous)
+            let shadow = row.flatMap { try? TaskFile(parsing: $0.bytes, named: $0.path.name) }
+            let (name, contents) = TaskState.state(of: fields, insteadOf: shadow)
+            let item = TaskItem(fields: fields)
+            let state = NodeState(parent: item.listId.map { .list(ListID($0)) }, name: name, contents: contents)
+            let task = TaskID(view.name.id)
+            if item.isDeleted || FileExport.isBeingDeleted(view) {
+                let since = item.deletedTime.map { Reconciliation.Retention.Moment(server: $0, machine: now.machine) }
+                tree[.task(task)] = .trashed(node(state, view), since: since ?? now)
+            } else {
+                tree[.task(task)] = .living(node(state, view))
+            }
+            for (id, attachment) in item.attachments {
+                guard let digest = attachment.sha256.flatMap({ ContentDigest(hex: $0) }) else { continue }
+                let state = NodeState(
+                    parent: .task(task), name: FileName(attachment.name), contents: Contents(digest: digest))
+                tree[.attachment(AttachmentID(id), of: task)] = .living(node(state, view))
+            }
+        }
+        for view in stored.taskDocuments where view.isAwaited { tree[.task(TaskID(view.name.id))] = .unknown }
+        return tree
+    }
+
+    /// The fields of a list's document that no directory states.
+    static func contents(ofList view: DocumentSnapshot) -> Contents {
+        let shared = TaskList(fields: view.fields).sharedWith
+        return TaskState.contents(of: shared.isEmpty ? [:] : ["sharedWith": .array(shared.map { .string($0) })])
+    }
+
+    private func node(_ state: NodeState, _ view: DocumentSnapshot) -> RemoteNode {
+        let owner = view.fields["userId"]?.stringValue
+        return RemoteNode(
+            state: state, version: view.updateTime ?? Timestamp(microseconds: 0), created: view.createTime,
+            access: owner == nil || owner == userID ? .full : .member)
+    }
+}
+
+/// The tree on which both sides last agreed, as the tables of this replica give it.
+struct SyncedTreeReader {
+    let stored: StoredState
+    private let lists: [TaskPath: String]
+    private let namedTasks: [String: Bool]
+
+    init(_ stored: StoredState) {
+        self.stored = stored
+        lists = Dictionary(stored.lists.map { ($0.path, $0.list) }) { first, _ in first }
+        let named = stored.taskDocuments.map { view in
+            (view.name.id, TaskLayout.fileName(of: view.fields(pendingTimes: .previous)) != nil)
+        }
+        namedTasks = Dictionary(named) { first, _ in first }
+    }
+
+    /// Returns the tree. Names of lists are not in the tables: a directory that is called as its
+    /// document asks was in agreement with it, and any other one with its own name.
+    func tree(_ documents: RemoteTree) -> SyncedTree {
+        var tree = SyncedTree()
+        for (list, path) in stored.lists {
+            let id = NodeID.list(ListID(list))
+            let location = location(of: path)
+            let wanted = documents[id].node?.state
+            let isMade = wanted.map { Self.isMade(path.name, of: $0.name.string) } ?? false
+            let state = NodeState(
+                parent: location.directory, name: isMade ? wanted?.name ?? location.fileName : location.fileName,
+                contents: wanted?.contents ?? TaskState.contents(of: [:]))
+            tree[id] = SyncedNode(state: state, location: location)
+        }
+        for row in stored.files {
+            guard let shadow = try? TaskFile(parsing: row.bytes, named: row.path.name) else { continue }
+            let id = NodeID.task(TaskID(row.task))
+            let (name, contents) = TaskState.state(
+                of: shadow, named: row.path.name, isNameChosen: isNameChosen(row.task))
+            let state = NodeState(parent: row.list.map { .list(ListID($0)) }, name: name, contents: contents)
+            tree[id] = SyncedNode(state: state, location: location(of: row.path))
+        }
+        for row in stored.attachments {
+            guard let digest = ContentDigest(hex: row.sha256) else { continue }
+            let task = TaskID(row.task)
+            let id = NodeID.attachment(AttachmentID(row.attachment), of: task)
+            let wanted = documents[id].node?.state.name
+            let isMade = wanted.map { name in
+                (1...9).contains {
+                    TaskFileName.attachment(for: name.string, number: $0).utf8.elementsEqual(row.name.utf8)
+                }
+            }
+            let name = isMade == true ? wanted ?? FileName(row.name) : FileName(row.name)
+            let state = NodeState(parent: .task(task), name: name, contents: Contents(digest: digest))
+            tree[id] = SyncedNode(state: state, location: Location(.task(task), FileName(row.name)))
+        }
+        return tree
+    }
+
+    /// Whether the document of a task gives its file a name besides the title; `nil` without one.
+    func isNameChosen(_ task: String) -> Bool? { namedTasks[task] }
+
+    /// The location of a known path, by the directories of lists as they were known.
+    func location(of path: TaskPath) -> Location {
+        guard !path.parent.isRoot else { return Location(nil, FileName(path.name)) }
+        let list = lists[path.parent]
+        return Location(.list(ListID(list ?? Self.unlisted(path.parent))), FileName(path.name))
+    }
+
+    /// The stand-in for the list of a directory that is no list's.
+    static func unlisted(_ directory: TaskPath) -> String { "directory \(directory)" }
+
+    private static func isMade(_ directory: String, of name: String) -> Bool {
+        (1...9).contains { number in
+            (try? ListIndex.directory(named: name.replacing("/", with: "-"), from: number) { _ in false })?.string
+                .utf8.elementsEqual(directory.utf8) ?? false
+        }
+    }
+}
