@@ -253,6 +253,23 @@ import Testing
         #expect(mended.server[task(1)].node?.state.contents == SampleContents(6, notes: [8]).contents(of: .task))
     }
 
+    @Test func `a mended value displaces what others made of the field while it was refused`() {
+        var node = calm(task(1), "A")
+        node.local = .file(nil, "A.md", SampleContents(5))
+        node.remote = .living(State(nil, "A", SampleContents(3)))
+        var conditions = Conditions()
+        var trees = TreeCase([node]).trees
+        conditions.rejections[task(1)] = Rejection(
+            state: trees.localState(of: task(1)), fields: ["priority"], message: "refused")
+        trees = played(trees, conditions).replica.trees
+        guard var file = trees.local[task(1)].file else { return #expect(Bool(false)) }
+        file.contents = SampleContents(6).contents(of: .task)
+        trees.local[task(1)] = .present(file)
+        let mended = played(trees, conditions).server
+        #expect(mended[task(1)].node?.state.contents == SampleContents(6).contents(of: .task))
+        #expect(mended.displaced == ["priority 3"])
+    }
+
     @Test func `a state that was refused as a whole waits`() {
         var node = calm(task(1), "A")
         node.local = .file(nil, "A.md", SampleContents(5, tags: [7]))

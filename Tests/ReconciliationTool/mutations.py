@@ -80,7 +80,7 @@ BREAKS = [
     ("a refused value is sent again", "Planning/Gates.swift",
      "node.withheld = rejection.fields(in: node.local)", "if !$ { node.withheld = rejection.fields(in: node.local) }"),
     ("a refused value is forgotten", "Planning/OperationBuilder.swift",
-     "row = SyncedRow(state: node.withoutRefused(Draft(local)),", "row = SyncedRow(state: $ ? Draft(local) : node.withoutRefused(Draft(local)),"),
+     "row = SyncedRow(state: node.agreement(on: Draft(local)),", "row = SyncedRow(state: $ ? Draft(local) : node.agreement(on: Draft(local)),"),
     ("the lists above a list are not made", "Planning/Families.swift",
      "return node.target == nil && node.implied != nil", "return !$ && node.target == nil && node.implied != nil"),
 ]

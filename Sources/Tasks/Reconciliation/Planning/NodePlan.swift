@@ -65,17 +65,22 @@ struct NodePlan {
         }
     }
 
-    /// The state that the document is to have: the target without the values that were refused.
-    var documentTarget: Draft? { target.map(withoutRefused) }
+    /// The state that the document is to have: the target with the document's values where the
+    /// server refused the file's.
+    var documentTarget: Draft? {
+        target.map { withRefused($0, from: (remote.document?.state ?? synced?.state)?.contents) }
+    }
 
-    /// Returns a state with the document's values, or those of the base, where the server refused the file's.
-    func withoutRefused(_ draft: Draft) -> Draft {
+    /// Returns the state that counts as agreed on when both sides have a state. A refused value leaves
+    /// the base as it is: what others make of the field is news until the file has been mended.
+    func agreement(on draft: Draft) -> Draft { withRefused(draft, from: synced?.state.contents) }
+
+    private func withRefused(_ draft: Draft, from contents: Contents?) -> Draft {
         guard !withheld.isEmpty else { return draft }
-        let known = (remote.document?.state ?? synced?.state)?.contents
         var (draft, fields) = (draft, draft.contents.fields)
-        for field in withheld { fields[field] = known?.fields[field] }
-        if let known, known.fields == fields {
-            draft.contents = .known(known)
+        for field in withheld { fields[field] = contents?.fields[field] }
+        if let contents, contents.fields == fields {
+            draft.contents = .known(contents)
         } else {
             draft.contents = .merged(fields)
         }

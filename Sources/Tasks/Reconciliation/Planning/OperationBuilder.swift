@@ -82,16 +82,15 @@ struct OperationBuilder {
             expectation = .noDocument
         }
         if let local = node.local, let file = node.file {
-            row = SyncedRow(state: node.withoutRefused(Draft(local)), location: file.location)
+            row = SyncedRow(state: node.agreement(on: Draft(local)), location: file.location)
         }
         documents.append(Operation(node.id, action, expectation, row: row))
     }
 
     /// Adds what makes the file what the target says, where the location says.
     private mutating func addFile(of node: NodePlan, _ row: inout SyncedRow?) {
-        guard let target = node.target, let agreement = node.documentTarget, let location = node.location else {
-            return
-        }
+        guard let target = node.target, let location = node.location else { return }
+        let agreement = node.agreement(on: target)
         if let file = node.file {
             if location != file.location {
                 let before = row
