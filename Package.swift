@@ -84,6 +84,7 @@ let package = Package(
         target("DocumentCoding", in: "Model", uses: ["DocumentModel"]),
         target("FirestoreProtocol", in: "Model", uses: ["CivilTime", "Cryptography", "DocumentModel", "JSON"]),
         target("IdentityProtocol", in: "Model", uses: ["JSON"]),
+        target("Recurrence", in: "Model", uses: ["CivilTime"]),
         target("TaskModel", in: "Model", uses: ["CivilTime", "DocumentModel", "YAML"]),
         target("Merge", in: "Model", uses: ["DocumentModel"]),
 
@@ -249,6 +250,10 @@ let package = Package(
         tests("DocumentCoding", uses: ["DocumentModel"]),
         tests("FirestoreProtocol", uses: ["DocumentModel", "JSON"], reads: ["Golden"]),
         tests("IdentityProtocol", uses: ["JSON"]),
+        tests("Recurrence", uses: ["CivilTime"], reads: ["Vectors"]),
+        .executableTarget(
+            name: "recurrence", dependencies: ["CivilTime", "Recurrence"], path: "Tests/RecurrenceTool",
+            swiftSettings: settings),
         tests("TaskModel", uses: ["DocumentModel", "YAML"]),
         tests("Merge", uses: ["DocumentModel"]),
         tests(

@@ -81,11 +81,55 @@ package struct CalendarDay: Sendable, Hashable, Comparable, CustomStringConverti
         (left.year, left.month, left.day) < (right.year, right.month, right.day)
     }
 
-    private static func days(in month: Int, of year: Int) -> Int {
+    fileprivate static func days(in month: Int, of year: Int) -> Int {
         switch month {
         case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
         case 4, 6, 9, 11: 30
         default: 31
         }
+    }
+}
+
+// MARK: - Parts of months and years
+
+extension CalendarDay {
+    /// The number of days of this day's month.
+    package var daysInMonth: Int { Self.days(in: month, of: year) }
+
+    /// Whether this day's year has 366 days.
+    package var isInLeapYear: Bool { Self.days(in: 2, of: year) == 29 }
+
+    /// The position in the year, from 1 to 366.
+    package var dayOfYear: Int { daysSinceEpoch - Self.daysBefore(year: year) }
+
+    /// Returns the number of the week that contains this day, and the number of weeks of the year
+    /// to which that week belongs. As in ISO 8601, week 1 is the first one with at least four days
+    /// in the year; weeks start on `weekStart`, 1 for Monday to 7 for Sunday.
+    package func week(startingOn weekStart: Int) -> (number: Int, count: Int) {
+        var year = year
+        var first = Self.firstWeek(of: year, weekStart)
+        var next = Self.firstWeek(of: year + 1, weekStart)
+        if daysSinceEpoch < first {
+            year -= 1
+            (first, next) = (Self.firstWeek(of: year, weekStart), first)
+        } else if daysSinceEpoch >= next {
+            (first, next) = (next, Self.firstWeek(of: year + 2, weekStart))
+        }
+        return ((daysSinceEpoch - first) / 7 + 1, (next - first) / 7)
+    }
+
+    /// Returns the number of days from 1970-01-01 to the day before a year. The year may be outside
+    /// the valid range by a few.
+    private static func daysBefore(year: Int) -> Int {
+        let years = year + 399
+        return years * 365 + years / 4 - years / 100 + years / 400 - 719_163 - 146_097
+    }
+
+    /// Returns the first day of week 1 of a year, as days since 1970-01-01.
+    private static func firstWeek(of year: Int, _ weekStart: Int) -> Int {
+        // Week 1 contains 4 January.
+        let fourth = daysBefore(year: year) + 4
+        let weekday = ((fourth + 3) % 7 + 7) % 7 + 1
+        return fourth - (weekday - weekStart + 7) % 7
     }
 }
