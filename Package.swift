@@ -85,7 +85,7 @@ let package = Package(
         target("FirestoreProtocol", in: "Model", uses: ["CivilTime", "Cryptography", "DocumentModel", "JSON"]),
         target("IdentityProtocol", in: "Model", uses: ["JSON"]),
         target("Recurrence", in: "Model", uses: ["CivilTime"]),
-        target("TaskModel", in: "Model", uses: ["CivilTime", "DocumentModel", "YAML"]),
+        target("TaskModel", in: "Model", uses: ["CivilTime", "DocumentModel", "Recurrence", "YAML"]),
         target("Merge", in: "Model", uses: ["DocumentModel"]),
 
         // Documents
@@ -178,7 +178,7 @@ let package = Package(
         target(
             "TaskSync", in: "Tasks",
             uses: [
-                "TaskFolder", "TaskModel", "Merge", "DocumentModel", "DocumentClient", "FirestoreProtocol",
+                "CivilTime", "TaskFolder", "TaskModel", "Merge", "DocumentModel", "DocumentClient", "FirestoreProtocol",
                 "ObjectStorage", "Reconciliation", "SQLite", "SystemIO", "SystemService", "Cryptography",
             ]),
 
@@ -192,7 +192,7 @@ let package = Package(
                 "AccountClient", "CivilTime", "CommandLineTool", "Control", "Cryptography", "DocumentClient",
                 "DocumentModel", "HTTPClient", "HTTPMessages", "HTTPServer", "IdentityProtocol", "JSON",
                 "ObjectStorage", "SQLite",
-                "SystemIO", "SystemService", "TaskFolder", "TaskModel", "TaskSync", "YAML",
+                "Recurrence", "SystemIO", "SystemService", "TaskFolder", "TaskModel", "TaskSync", "YAML",
             ]),
         target(
             "FerryCLI", in: "Programs",
@@ -254,8 +254,8 @@ let package = Package(
         .executableTarget(
             name: "recurrence", dependencies: ["CivilTime", "Recurrence"], path: "Tests/RecurrenceTool",
             swiftSettings: settings),
-        tests("TaskModel", uses: ["DocumentModel", "YAML"]),
-        tests("Merge", uses: ["DocumentModel"]),
+        tests("TaskModel", uses: ["CivilTime", "DocumentModel", "YAML"]),
+        tests("Merge", uses: ["CivilTime", "DocumentModel", "Recurrence", "TaskModel"]),
         tests(
             "DocumentStore", uses: ["DocumentModel", "DocumentStoreTestKit", "FirestoreProtocol", "SQLite", "SystemIO"]),
         tests("PostgreSQL", uses: ["PostgresTestKit"]),

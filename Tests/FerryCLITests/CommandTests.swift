@@ -52,6 +52,16 @@ import Testing
 
     private let due = DueWords(today: CalendarDay(clampingDaysSinceEpoch: 20_778))
 
+    @Test func `recurrences in words`() throws {
+        let words = try TaskWords(["Water", "plants", "every:3d"], due: due)
+        #expect(words.text == "Water plants" && words.change.every == "3d" && !words.change.isFromCompletion)
+        let changes = try TaskWords(changes: ["every!:2w"], due: due).change
+        #expect(changes.every == "2w" && changes.isFromCompletion && changes.today == "2026-11-21")
+        #expect(try TaskWords(changes: ["every:none"], due: due).change.every == "")
+        #expect(throws: UsageError.self) { try TaskWords(["x", "every:1d", "every!:1d"], due: due) }
+        #expect(try TaskChange(json: changes.json) == changes)
+    }
+
     @Test func `adding loses no word`() throws {
         for words in [
             ["List:", "milk", "and", "eggs"], ["Due:", "x"], ["Tag:", "y"], ["title:"], ["list: Work"], ["x", "a=b"],

@@ -20,6 +20,15 @@ package struct TaskChange: JSONCodable, Hashable {
     /// The custom fields as text, which is quoted in the file if YAML requires it. Empty text
     /// removes a field.
     package var texts: [String: String] = [:]
+    /// The recurrence: a number with a unit such as `3d`, weekdays such as `mon,thu`, a day of the
+    /// month, or a rule of RFC 5545; empty to end it.
+    package var every: String?
+    /// Whether the next occurrence is computed from the day of the last completion.
+    package var isFromCompletion = false
+    /// Whether the current occurrence of a recurring task is skipped.
+    package var isSkipped = false
+    /// The current date on the device of the user, which counts as the day of a completion.
+    package var today: String?
     /// The head of the file from which a new task comes: its front matter with the fences. The
     /// other members override it.
     package var head: String?
@@ -65,6 +74,10 @@ package struct TaskChange: JSONCodable, Hashable {
             tags: json["tags"]?.arrayValue?.compactMap(\.stringValue), addTags: json.strings("addTags"),
             removeTags: json.strings("removeTags"), notes: json["notes"]?.stringValue, fields: fields)
         texts = try Self.strings(json["texts"])
+        every = json["every"]?.stringValue
+        isFromCompletion = json.flag("fromCompletion")
+        isSkipped = json.flag("skipped")
+        today = json["today"]?.stringValue
         head = json["head"]?.stringValue
         fileName = json["fileName"]?.stringValue
         importKey = json["importKey"]?.stringValue
@@ -92,8 +105,11 @@ package struct TaskChange: JSONCodable, Hashable {
             ("title", title?.asJSON), ("list", list?.asJSON), ("completed", isCompleted?.asJSON),
             ("priority", priority?.rawValue.asJSON), ("due", due?.asJSON), ("tags", tags?.asJSON),
             ("addTags", addTags.ifAny), ("removeTags", removeTags.ifAny), ("notes", notes?.asJSON),
-            ("fields", Self.json(fields)), ("texts", Self.json(texts)), ("head", head?.asJSON),
-            ("fileName", fileName?.asJSON), ("importKey", importKey?.asJSON), ("trial", isTrial.ifTrue))
+            ("fields", Self.json(fields)), ("texts", Self.json(texts)), ("every", every?.asJSON),
+            ("fromCompletion", isFromCompletion.ifTrue), ("skipped", isSkipped.ifTrue), ("today", today?.asJSON),
+
+            ("head", head?.asJSON), ("fileName", fileName?.asJSON), ("importKey", importKey?.asJSON),
+            ("trial", isTrial.ifTrue))
     }
 }
 

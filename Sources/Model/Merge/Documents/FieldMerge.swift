@@ -102,6 +102,10 @@ struct FieldMerge {
     /// Returns the value that was set later and displaces the other one. Mine is the later one
     /// unless the origins say otherwise.
     private mutating func later(_ path: FieldPath, _ mine: Value?, _ theirs: Value?) -> Value? {
+        if let isMine = isMineGreater([path], mine, theirs) {
+            displace(path, isMine ? theirs : mine, isMine ? .theirs : .mine, .replaced)
+            return isMine ? mine : theirs
+        }
         let isMine = isMineLater([path]) ?? true
         displace(path, isMine ? theirs : mine, isMine ? .theirs : .mine, .changedOnBothSides)
         return isMine ? mine : theirs
@@ -190,7 +194,14 @@ struct FieldMerge {
         let compared = group.filter { policy.kind(of: $0.segments[0]) != .serverTime }
         let (b, m, t) = (values(base, compared), values(mine, compared), values(theirs, compared))
         let isChanged = !compared.indices.allSatisfy { m[$0] == b[$0] || m[$0] == t[$0] }
-        let isMine = m != t && isMineLater(compared) ?? isChanged
+        // A side that did not change the group yields to the other one as usual.
+        let isContested = isChanged && t != b
+        let isMineGreater =
+            isContested
+            ? isMineGreater(
+                group, group.first.flatMap { mine.value(at: $0.segments[...]) },
+                group.first.flatMap { theirs.value(at: $0.segments[...]) }) : nil
+        let isMine = m != t && isMineGreater ?? isMineLater(compared) ?? isChanged
         for path in group {
             let (mineValue, theirValue) = (
                 mine.value(at: path.segments[...]), theirs.value(at: path.segments[...])
@@ -198,8 +209,22 @@ struct FieldMerge {
             result.setValue(isMine ? mineValue : theirValue, at: path.segments[...])
             let other = isMine ? theirValue : mineValue
             if compared.contains(path), theirValue != mineValue, other != base.value(at: path.segments[...]) {
-                displace(path, other, isMine ? .theirs : .mine, .changedOnBothSides)
+                displace(
+                    path, other, isMine ? .theirs : .mine, isMineGreater == nil ? .changedOnBothSides : .replaced)
             }
+        }
+    }
+
+    /// Returns whether `mine` is the greater value of a derived field; nil if the field is not
+    /// derived, or the values do not decide.
+    private func isMineGreater(_ paths: [FieldPath], _ m: Value?, _ t: Value?) -> Bool? {
+        guard let derivation = policy.derivation, hasBase, let path = paths.first, derivation.paths.contains(path),
+            [mine, theirs].allSatisfy({ $0.value(at: derivation.marker.segments[...]) != nil })
+        else { return nil }
+        switch (m, t) {
+        case (.timestamp(let m)?, .timestamp(let t)?) where m != t: return m > t
+        case (.string(let m)?, .string(let t)?) where m != t: return m > t
+        default: return nil
         }
     }
 

@@ -35,10 +35,27 @@ package struct MergePolicy: Sendable, Hashable {
     /// if `origins` records only the user.
     package var creation: String?
 
+    /// The dates that are derived from other fields; nil if there are none.
+    package var derivation: Derivation?
+
+    /// Fields of documents with a `marker` that are derived from other fields, such as the dates of
+    /// a recurring task. If both sides changed one, the greater value is kept. The other one is
+    /// recorded in the history without being a conflict, because it may have been set by hand.
+    package struct Derivation: Sendable, Hashable {
+        package var marker: FieldPath
+        package var paths: [FieldPath]
+
+        package init(marker: FieldPath, paths: [FieldPath]) {
+            self.marker = marker
+            self.paths = paths
+        }
+    }
+
     package init(
         kinds: [String: Kind] = [:], groups: [[FieldPath]] = [], identities: [String: [String]] = [:],
-        deletion: String? = nil, creation: String? = nil
+        derivation: Derivation? = nil, deletion: String? = nil, creation: String? = nil
     ) {
+        self.derivation = derivation
         self.kinds = kinds
         self.groups = groups
         self.identities = identities
@@ -66,7 +83,7 @@ package struct MergePolicy: Sendable, Hashable {
     /// odd` in a file is `fields.priority`, and `fields.due` is the text of `due`.
     package static let tasks = MergePolicy(
         kinds: [
-            "tags": .set, "fields": .map, "attachments": .map, "notes": .text, "layout": .text,
+            "tags": .set, "fields": .map, "attachments": .map, "instances": .map, "notes": .text, "layout": .text,
             "createdTime": .serverTime,
             "updatedTime": .serverTime, "completedTime": .serverTime, "deletedTime": .serverTime,
             "signatures": .serverTime, "origins": .origins,
@@ -77,7 +94,11 @@ package struct MergePolicy: Sendable, Hashable {
             [FieldPath(key: "due"), FieldPath(key: "dueHasTime"), custom("due")],
             [FieldPath(key: "completed"), FieldPath(key: "completedTime"), custom("completed")],
         ],
-        identities: ["attachments": ["name", "sha256"]],
+        // An occurrence that two machines completed is one completion, that of the first commit.
+        identities: ["attachments": ["name", "sha256"], "instances": ["state"]],
+        derivation: Derivation(
+            marker: custom("recurrence"),
+            paths: [FieldPath(key: "due"), custom("scheduled")]),
         deletion: "deletedTime", creation: "createdTime")
 
     /// The `rule` of an origin whose value combines the changes of both sides.

@@ -113,9 +113,9 @@ extension TaskFile {
     ) {
         let known = TaskKey(rawValue: key)
         let pair = pairs.first { $0.key.scalar?.text.isIdentical(to: key) == true }
-        if known == .tags, !wanted.tags.isEmpty, let pair {
-            let tags = TagListEditor(bytes: bytes, old: pair.value)
-            if let edits = tags.edits(to: wanted.tags, with: editor) {
+        if let entries = known.flatMap({ listEntries($0, wanted) }), !entries.isEmpty, let pair {
+            let list = TagListEditor(bytes: bytes, old: pair.value)
+            if let edits = list.edits(to: entries, with: editor) {
                 edits.forEach { editor.replace($0.range, with: $0.text) }
                 return
             }
@@ -136,9 +136,19 @@ extension TaskFile {
         case .priority: return wanted.priority.map { YAMLScalarWriter().write($0.word, like: style) }
         case .due: return wanted.due.map { YAMLScalarWriter(readers: .coreSchema).write($0.text, like: style) }
         case .completed: return wanted.completed ? "true" : nil
-        case .tags:
-            return wanted.tags.isEmpty
-                ? nil : TagListEditor(bytes: bytes, old: pair?.value).text(of: wanted.tags)
+        case .tags, .completeInstances, .skippedInstances:
+            guard let entries = listEntries(key, wanted), !entries.isEmpty else { return nil }
+            return TagListEditor(bytes: bytes, old: pair?.value).text(of: entries)
+        }
+    }
+
+    /// Returns the entries of a key whose value is a list; nil for another key.
+    private func listEntries(_ key: TaskKey, _ wanted: FrontMatterContent) -> [String]? {
+        switch key {
+        case .tags: wanted.tags
+        case .completeInstances: wanted.entries(.done)
+        case .skippedInstances: wanted.entries(.skipped)
+        default: nil
         }
     }
 
@@ -188,6 +198,8 @@ extension FrontMatterContent {
         case .due: due == other.due
         case .tags: tags.elementsEqual(other.tags) { $0.isIdentical(to: $1) }
         case .completed: completed == other.completed
+        case .completeInstances: entries(.done) == other.entries(.done)
+        case .skippedInstances: entries(.skipped) == other.entries(.skipped)
         }
     }
 }

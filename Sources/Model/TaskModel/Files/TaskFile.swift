@@ -78,7 +78,7 @@ public struct TaskFile: Sendable {
         item = TaskItem(
             title: content.title ?? TaskFileName.title(of: name), priority: content.priority,
             completed: content.completed, due: content.due, tags: content.tags, notes: notes.asNotes,
-            fields: content.fields)
+            fields: content.fields, instances: content.instances)
     }
 
     private static func root(_ bytes: [UInt8], _ layout: TaskFileLayout) throws(TaskFileProblem) -> YAMLNode? {

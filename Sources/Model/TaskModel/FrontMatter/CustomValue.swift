@@ -8,7 +8,7 @@ import YAML
 /// lines ending in `\n`. It starts with a line break if the value starts on a line of its own, and
 /// is indented as if the key were at column 0.
 enum CustomValue {
-    private static let sourceKey = "$yaml"
+    fileprivate static let sourceKey = "$yaml"
 
     /// Whether a field of this name can be a key of front matter (and of a document's map).
     static func isUsable(key: String) -> Bool {
@@ -104,5 +104,16 @@ enum CustomValue {
 extension Substring {
     fileprivate func removing(spaces count: Int) -> Substring {
         dropFirst(prefix(count).prefix { $0 == " " }.count)
+    }
+}
+
+extension CustomValue {
+    /// Returns the text of a custom field that is one scalar, whatever its quotes; nil for a list
+    /// or map.
+    static func scalarText(_ value: Value) -> String? {
+        if let text = value.stringValue { return text }
+        guard let source = value.mapValue?[sourceKey]?.stringValue, value.mapValue?.count == 1 else { return nil }
+        let bytes = Array("key:\(FrontMatterEditor.attached(source))\n".utf8)
+        return (try? YAMLParser.parse(bytes, limits: TaskFile.frontMatterLimits))?.mapping?.first?.value.scalar?.text
     }
 }

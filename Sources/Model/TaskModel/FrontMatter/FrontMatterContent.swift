@@ -12,6 +12,7 @@ struct FrontMatterContent: Equatable {
     var due: Due?
     var tags: [String] = []
     var completed = false
+    var instances: [CivilDate: TaskInstance] = [:]
     var fields: [String: Value] = [:]
 
     init() {}
@@ -23,6 +24,7 @@ struct FrontMatterContent: Equatable {
         due = item.due
         tags = item.tags.withoutRepeats
         completed = item.completed
+        instances = item.instances
         fields = item.fields
     }
 
@@ -63,6 +65,8 @@ struct FrontMatterContent: Equatable {
             case "false", "no", "off": completed = false
             default: return false
             }
+        case .completeInstances: return addInstances(node, .done)
+        case .skippedInstances: return addInstances(node, .skipped)
         }
         return true
     }
@@ -79,8 +83,25 @@ struct FrontMatterContent: Equatable {
         return tags.count == entries.count ? tags.withoutRepeats : nil
     }
 
+    /// Adds the occurrences of a list. Returns false, and adds none, if an entry is not understood.
+    /// An occurrence that is both completed and skipped counts as completed.
+    private mutating func addInstances(_ node: YAMLNode, _ state: TaskInstance.State) -> Bool {
+        guard let nodes = node.sequence else { return false }
+        let entries = nodes.filter { !$0.isAbsent }
+        let found = entries.compactMap { $0.scalar.flatMap { TaskInstance.parse($0.text, state) } }
+        guard found.count == entries.count else { return false }
+        for (day, instance) in found where instances[day].map({ $0 < instance }) ?? true { instances[day] = instance }
+        return true
+    }
+
+    /// The entries of the list of one state, in order of days.
+    func entries(_ state: TaskInstance.State) -> [String] {
+        instances.filter { $0.value.state == state }.sorted { $0.key < $1.key }.map { $0.value.entry(of: $0.key) }
+    }
+
     static func == (left: FrontMatterContent, right: FrontMatterContent) -> Bool {
         left.priority == right.priority && left.due == right.due && left.completed == right.completed
+            && left.instances == right.instances
             && Array(left.title?.utf8 ?? "".utf8) == Array(right.title?.utf8 ?? "".utf8)
             && (left.title == nil) == (right.title == nil)
             && left.tags.elementsEqual(right.tags) { $0.isIdentical(to: $1) } && left.fields == right.fields

@@ -4,5 +4,7 @@ enum TaskKey: String, CaseIterable {
     case due
     case tags
     case completed
+    case completeInstances = "complete_instances"
+    case skippedInstances = "skipped_instances"
     case title
 }

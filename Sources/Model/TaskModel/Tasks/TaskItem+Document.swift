@@ -21,7 +21,8 @@ extension TaskItem {
             title: Self.title(document["title"]), priority: Self.priority(document["priority"]),
             completed: document["completed"]?.booleanValue ?? false, due: Self.due(document, custom),
             tags: Self.tags(document["tags"]), notes: (document["notes"]?.stringValue ?? "").asNotes, fields: custom,
-            listId: document["listId"]?.stringValue, userId: document["userId"]?.stringValue,
+            instances: Self.instances(document["instances"]), listId: document["listId"]?.stringValue,
+            userId: document["userId"]?.stringValue,
             createdTime: document["createdTime"]?.time, updatedTime: document["updatedTime"]?.time,
             completedTime: document["completedTime"]?.time, deletedTime: document["deletedTime"]?.time)
         for key in TaskKey.allCases {
@@ -49,6 +50,7 @@ extension TaskItem {
         if !notes.isEmpty { document["notes"] = .string(notes) }
         let custom = customFields
         if !custom.isEmpty { document["fields"] = .map(custom) }
+        if !instances.isEmpty { document["instances"] = .map(instanceValues) }
         if !attachments.isEmpty { document["attachments"] = .map(attachments.mapValues(\.value)) }
         document["listId"] = listId.map { .string($0) }
         document["userId"] = userId.map { .string($0) }
@@ -65,6 +67,19 @@ extension TaskItem {
         var custom = fields
         custom[TaskKey.due.rawValue] = .string(due.text)
         return custom
+    }
+
+    /// The occurrences as elements of a document's `instances`.
+    var instanceValues: [String: Value] {
+        Dictionary(uniqueKeysWithValues: instances.map { ($0.key.description, $0.value.value) })
+    }
+
+    private static func instances(_ value: Value?) -> [CivilDate: TaskInstance] {
+        var instances: [CivilDate: TaskInstance] = [:]
+        for (key, value) in value?.mapValue ?? [:] {
+            if let day = CivilDate(key), let instance = TaskInstance(value) { instances[day] = instance }
+        }
+        return instances
     }
 
     private static func title(_ value: Value?) -> String {

@@ -44,9 +44,16 @@ extension TaskItem {
             case .due?: due = file.item.due
             case .tags?: tags = file.item.tags
             case .completed?: completed = file.item.completed
+            case .completeInstances?: setInstances(.done, to: file.item.instances)
+            case .skippedInstances?: setInstances(.skipped, to: file.item.instances)
             case nil: break
             }
         }
+    }
+
+    private mutating func setInstances(_ state: TaskInstance.State, to new: [CivilDate: TaskInstance]) {
+        instances = instances.filter { $0.value.state != state }
+            .merging(new.filter { $0.value.state == state }) { $1 }
     }
 }
 

@@ -25,6 +25,9 @@ public struct TaskItem: Sendable, Hashable {
     /// A value of a file that Ferry would write differently (other quotes, `[a, b]`, comments
     /// inside) is kept as source text, in a map with the single key `$yaml`.
     public var fields: [String: Value]
+    /// The occurrences of a recurring task that were completed or skipped, by the day on which each
+    /// was due.
+    public var instances: [CivilDate: TaskInstance]
     /// The attachments by id.
     public var attachments: [String: TaskAttachment]
     /// The id of the list; nil for the default list.
@@ -43,7 +46,8 @@ public struct TaskItem: Sendable, Hashable {
     /// Creates a task.
     public init(
         title: String, priority: Priority? = nil, completed: Bool = false, due: Due? = nil, tags: [String] = [],
-        notes: String = "", fields: [String: Value] = [:], attachments: [String: TaskAttachment] = [:],
+        notes: String = "", fields: [String: Value] = [:], instances: [CivilDate: TaskInstance] = [:],
+        attachments: [String: TaskAttachment] = [:],
         listId: String? = nil, userId: String? = nil, createdTime: Timestamp? = nil, updatedTime: Timestamp? = nil,
         completedTime: Timestamp? = nil, deletedTime: Timestamp? = nil
     ) {
@@ -54,6 +58,7 @@ public struct TaskItem: Sendable, Hashable {
         self.tags = tags
         self.notes = notes
         self.fields = fields
+        self.instances = instances
         self.attachments = attachments
         self.listId = listId
         self.userId = userId
@@ -85,7 +90,8 @@ public struct TaskItem: Sendable, Hashable {
         left.priority == right.priority && left.completed == right.completed && left.due == right.due
             && left.title.isIdentical(to: right.title) && left.notes.isIdentical(to: right.notes)
             && left.tags.elementsEqual(right.tags) { $0.isIdentical(to: $1) }
-            && left.fields == right.fields && left.attachments == right.attachments && left.listId == right.listId
+            && left.fields == right.fields && left.instances == right.instances && left.attachments == right.attachments
+            && left.listId == right.listId
             && left.userId == right.userId && left.createdTime == right.createdTime
             && left.updatedTime == right.updatedTime && left.completedTime == right.completedTime
             && left.deletedTime == right.deletedTime

@@ -1,3 +1,4 @@
+import CivilTime
 import CommandLineTool
 import Control
 
@@ -16,6 +17,9 @@ struct TaskWords {
         case title
         case list
         case due
+        case every
+        /// The recurrence from the day of the last completion.
+        case everyCompletion = "every!"
         case priority
         case tag
         /// All tags at once, for `set` only.
@@ -33,6 +37,7 @@ struct TaskWords {
 
     /// Parses the words of a new task. Known keys may occur between the words of the title.
     init(_ words: [String], due: DueWords) throws(UsageError) {
+        change.today = due.today.description
         for word in words {
             if try takeMark(word, removesTags: false) { continue }
             guard let colon = word.firstIndex(of: ":"), let key = Key(word[..<colon], isChange: false),
@@ -51,6 +56,7 @@ struct TaskWords {
     /// Parses the changes of a task. Known fields may be written with `:` or `=`; any other
     /// `FIELD=VALUE` sets a custom field.
     init(changes words: [String], due: DueWords) throws(UsageError) {
+        change.today = due.today.description
         for word in words {
             if try takeMark(word, removesTags: true) { continue }
             guard let mark = word.firstIndex(where: { $0 == ":" || $0 == "=" }), mark > word.startIndex else {
@@ -87,6 +93,10 @@ struct TaskWords {
         guard key == .tag || given.insert(key).inserted else { throw UsageError("'\(key.rawValue)' is given twice.") }
         switch key {
         case .due: change.due = due.resolve(value)
+        case .every, .everyCompletion:
+            guard change.every == nil else { throw UsageError("'every' is given twice.") }
+            change.every = value.lowercased() == "none" ? "" : value
+            change.isFromCompletion = key == .everyCompletion
         case .list: change.list = value.lowercased() == "inbox" ? "" : value
         case .tag:
             guard !value.isEmpty else { throw UsageError("'tag' needs a value.") }

@@ -18,6 +18,7 @@ struct FieldWords {
         case ("dueHasTime", nil): return "due"
         case ("deletedTime", nil): return "task"
         case ("fields", let name?): return name
+        case ("instances", let day?): return "occurrence of \(day)"
         case ("attachments", let id?): return "attachment " + (attachments[id]?.name ?? String(id.prefix(8)))
         default: return path.segments.joined(separator: ".")
         }
@@ -38,6 +39,9 @@ struct FieldWords {
         case "tags":
             let tags = TaskItem(fields: ["tags": value ?? .null]).tags
             return tags.isEmpty ? "none" : tags.joined(separator: ", ")
+        case "instances":
+            guard let instance = value.flatMap({ TaskInstance($0) }) else { return "open" }
+            return instance.state.rawValue + (instance.day.map { " on \($0)" } ?? "")
         case "attachments":
             guard let file = value.flatMap({ TaskAttachment($0) }) else { return "none" }
             return file.size.map { "\(file.name) (\($0) bytes)" } ?? file.name

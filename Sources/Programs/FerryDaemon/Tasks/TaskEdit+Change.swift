@@ -1,4 +1,7 @@
+import CivilTime
 import Control
+import Recurrence
+import SystemIO
 import TaskModel
 import TaskSync
 
@@ -26,6 +29,11 @@ extension TaskEdit {
         notes = change.notes
         fields = change.fields
         texts = change.texts
+        skipsOccurrence = change.isSkipped
+        today = CivilDate(change.today.flatMap { CalendarDay($0) } ?? CalendarDay(localAt: Clocks.wallSeconds()))
+        if let every = change.every {
+            recurrence = .some(try Self.series(every, isFromCompletion: change.isFromCompletion))
+        }
         head = change.head
         fileName = change.fileName
         importKey = change.importKey
@@ -35,6 +43,15 @@ extension TaskEdit {
     mutating func dropTextsOfHead() {
         guard let head, let file = try? TaskFile(parsing: Array(head.utf8), named: "") else { return }
         for (key, value) in file.item.fields where texts[key] == ValueText.text(of: value) { texts[key] = nil }
+    }
+
+    private static func series(_ text: String, isFromCompletion: Bool) throws(ControlError) -> TaskSeries? {
+        if text.isEmpty { return nil }
+        guard let rule = RecurrenceWords.rule(text) else {
+            throw ControlError(
+                .invalidArgument, "'\(text)' is not a recurrence.", hint: "One of \(RecurrenceWords.forms).")
+        }
+        return TaskSeries(rule, anchor: isFromCompletion ? .completion : .scheduled)
     }
 
     private static func due(_ text: String) throws(ControlError) -> Due? {

@@ -1,3 +1,4 @@
+import CivilTime
 package import TaskModel
 
 /// What to make or change of a task; nil leaves a field as it is.
@@ -17,6 +18,12 @@ package struct TaskEdit: Sendable {
     package var fields: [String: String] = [:]
     /// Custom fields as text, quoted as YAML needs; empty text removes the field.
     package var texts: [String: String] = [:]
+    /// Whether the current occurrence of a recurring task is skipped.
+    package var skipsOccurrence = false
+    /// The recurrence; nil in it ends the recurrence.
+    package var recurrence: TaskSeries??
+    /// The day of the user's action.
+    package var today: CivilDate?
     /// For a new task: the head of the file that it comes from, its front matter with the fences.
     /// What the other members say wins.
     package var head: String?
@@ -51,7 +58,6 @@ package struct TaskEdit: Sendable {
     func applied(to item: TaskItem) throws -> TaskItem {
         var item = item
         if let title { item.title = title }
-        if let isCompleted { item.completed = isCompleted }
         if let priority { item.priority = priority }
         if let due { item.due = due }
         if let tags { item.tags = tags }
@@ -68,7 +74,27 @@ package struct TaskEdit: Sendable {
         }
         if !fields.isEmpty { try item.setFields(sources: fields) }
         for (key, text) in texts.sorted(by: { $0.key < $1.key }) { try item.setField(key, toText: text) }
+        try applyRecurrence(to: &item)
         return item
+    }
+
+    /// Completing a recurring task completes its current occurrence, and reopening it the last one.
+    private func applyRecurrence(to item: inout TaskItem) throws {
+        let today = today ?? CivilDate(CalendarDay(clampingDaysSinceEpoch: 0))
+        if let recurrence { item.setRecurrence(recurrence, from: today) }
+        if skipsOccurrence {
+            guard item.occurrence != nil else {
+                throw TaskSyncError(.invalid, "'\(item.title)' has no occurrence to skip.")
+            }
+            item.settleOccurrence(as: .skipped, on: today)
+        }
+        switch isCompleted {
+        case true? where item.occurrence != nil: item.settleOccurrence(as: .done, on: today)
+        case false? where item.series != nil: item.reopenLastOccurrence()
+        case let isCompleted?: item.completed = isCompleted
+        case nil: break
+        }
+        item.settleDates(on: today)
     }
 }
 

@@ -75,11 +75,13 @@ extension TaskSync {
             guard !isTrial else { return id }
             item.listId = try await list(named: edit.listName ?? "")
             let (task, userID, hosts, now) = (item, configuration.userID, hosts, configuration.wallClock())
+            let today = today
             let said =
                 file.map { FileImport.Said(task, lookingLike: $0, named: $0.name) } ?? FileImport.Said(task)
             try await client.transaction { transaction in
                 let name = try DocumentName(database: transaction.databaseName, collection: "tasks", id: id)
-                let engine = FileImport(name: name, userID: userID, hosts: hosts, replica: transaction.replicaID)
+                let engine = FileImport(
+                    name: name, userID: userID, hosts: hosts, replica: transaction.replicaID, today: today)
                 try transaction.append(engine.creation(said))
                 try UndoSteps(transaction).add([UndoStep(.add, id, after: task)], at: now)
             }
@@ -196,7 +198,7 @@ extension TaskSync {
     func change(
         _ id: String, as kind: UndoStep.Kind? = nil, _ body: @escaping @Sendable (TaskItem) throws -> TaskItem
     ) async throws {
-        let (userID, hosts, now) = (configuration.userID, hosts, configuration.wallClock())
+        let (userID, hosts, now, today) = (configuration.userID, hosts, configuration.wallClock(), today)
         try await client.transaction { transaction in
             let name = try DocumentName(database: transaction.databaseName, collection: "tasks", id: id)
             let view = try transaction.document(name)
@@ -204,7 +206,8 @@ extension TaskSync {
             var old = TaskItem(fields: view.fields(pendingTimes: .previous))
             // A delete whose time the remote has still to give counts as one.
             if FileExport.isBeingDeleted(view) { old.deletedTime = .distantPast }
-            let engine = FileImport(name: name, userID: userID, hosts: hosts, replica: transaction.replicaID)
+            let engine = FileImport(
+                name: name, userID: userID, hosts: hosts, replica: transaction.replicaID, today: today)
             let new = engine.owned(try body(old), insteadOf: old)
             let diff = TaskDiff(from: old, to: new)
             guard !diff.isEmpty else { return }

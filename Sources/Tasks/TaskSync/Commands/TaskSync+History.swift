@@ -140,7 +140,7 @@ extension TaskSync {
         let fields = view.fields
         var values: [(path: FieldPath, value: Value?)] = []
         for (key, value) in fields.sorted(by: { $0.key < $1.key }) where TaskOrigin.isTold(FieldPath(key: key)) {
-            if ["fields", "attachments"].contains(key), let members = value.mapValue {
+            if ["fields", "instances", "attachments"].contains(key), let members = value.mapValue {
                 for (element, value) in members.sorted(by: { $0.key < $1.key }) {
                     values.append((FieldPath(key: key).appending(element), value))
                 }
@@ -273,7 +273,9 @@ extension TaskSync {
         let isDismissed =
             entry["dismissedTime"] != nil
             || entry.pendingTimePaths.contains { $0.segments == ["dismissedTime"] }
-        return entry.exists && !isDismissed && !isAppearance(entry.fields)
+        // The dates of a recurring task that a merge replaced.
+        let isOwn = entry["reason"]?.stringValue.map(TaskHistory.ownReasons.contains) ?? false
+        return entry.exists && !isDismissed && !isOwn && !isAppearance(entry.fields)
     }
 
     private static func isAppearance(_ entry: [String: Value]) -> Bool {

@@ -157,6 +157,7 @@ extension TaskSync {
         missing.remove(from)
         let list = from.parent == path.parent ? nil : lists.id(path.parent)
         let (userID, hosts, isMoved) = (configuration.userID, hosts, from.parent != path.parent)
+        let today = today
         let fields = try await client.reading { transaction -> [FieldPath] in
             let name = try DocumentName(database: transaction.databaseName, collection: "tasks", id: task)
             guard let row = try SyncTables(transaction).file(task),
@@ -166,7 +167,8 @@ extension TaskSync {
             var said = FileImport.Said(parsed, named: path.name)
             shadow.item.listId = row.list
             said.item.listId = isMoved ? list : row.list
-            let engine = FileImport(name: name, userID: userID, hosts: hosts, replica: transaction.replicaID)
+            let engine = FileImport(
+                name: name, userID: userID, hosts: hosts, replica: transaction.replicaID, today: today)
             let view = try transaction.document(name)
             return engine.mutation(shadow: shadow, file: said, view: view, id: "preview")?.mask ?? []
         }

@@ -10,6 +10,8 @@ struct FileImport {
     /// The owners of the lists of others that the user may use.
     let hosts: [String: String]
     let replica: String
+    /// The day of completions that files say without a day.
+    let today: CivilDate
 
     /// The mutation that carries what the user changed; nil if nothing did.
     ///
@@ -24,6 +26,7 @@ struct FileImport {
         shadow: Said?, file: Said, view: DocumentSnapshot, unseen: [Merge.DisplacedValue] = [], id: String,
         isBack: Bool = false
     ) -> Mutation? {
+        let (shadow, file) = (shadow?.settled(on: today), file.settled(on: today))
         // Of a document that is awaited, what the file said when it was in step is all that is known.
         let awaited = view.isAwaited ? shadow : nil
         guard view.exists || awaited != nil else { return creation(file) }
@@ -45,7 +48,9 @@ struct FileImport {
         let result = DocumentMerge.merge(base: base, mine: mine, theirs: theirs, policy: .tasks)
         guard let merged = result.fields else { return nil }
         let old = TaskItem(fields: theirs)
-        let diff = TaskDiff(from: old, to: owned(TaskItem(fields: merged), insteadOf: old))
+        var new = TaskItem(fields: merged)
+        new.settleDates(on: today)
+        let diff = TaskDiff(from: old, to: owned(new, insteadOf: old))
         let appearance = TaskLayout.changes(from: theirs, to: merged)
         guard !diff.isEmpty || !appearance.isEmpty else { return nil }
         let displaced = result.displaced.filter {
@@ -79,7 +84,7 @@ struct FileImport {
     }
 
     func creation(_ said: Said) -> Mutation {
-        var item = said.item
+        var item = said.settled(on: today).item
         item.userId = ListSharing.owner(ofTasksIn: item.listId, hosts: hosts, user: userID)
         let appearance = TaskLayout.fields.compactMap { field in
             said.fields[field].flatMap { $0 == .string("") ? nil : (field, $0) }
@@ -130,6 +135,13 @@ struct FileImport {
         init(_ file: TaskFile, named name: String) {
             item = file.item
             appearance = TaskLayout.fields(of: file, named: name)
+        }
+
+        /// What the file says of a recurring task, with `completed` as the occurrence that it completes.
+        func settled(on today: CivilDate) -> Said {
+            var said = self
+            said.item.settleDates(on: today)
+            return said
         }
 
         /// The fields of the document that the file determines.

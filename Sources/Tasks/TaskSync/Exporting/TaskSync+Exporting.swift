@@ -98,6 +98,7 @@ extension TaskSync {
         var moved = Set<String>()
         let facts = pending.map { TaskIndexEntry($0.view) }
         for facts in facts { learn(facts) }
+        moved = try await settleRecurring(pending.map(\.view))
         for (item, facts) in zip(pending, facts) where !moved.contains(item.task) {
             await exportAttachments(of: item.view)
             noteParked(item)

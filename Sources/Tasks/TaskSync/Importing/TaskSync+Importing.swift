@@ -290,7 +290,8 @@ extension TaskSync {
         let hasStayed = file.deleted == nil && row.map { $0.path.parent == file.path.parent } == true
         said.item.listId = hasStayed ? row?.list : list
         let view = try transaction.document(name)
-        let engine = FileImport(name: name, userID: userID, hosts: hosts, replica: transaction.replicaID)
+        let engine = FileImport(
+            name: name, userID: userID, hosts: hosts, replica: transaction.replicaID, today: day(at: time))
         let step = try shadow.flatMap {
             try UndoSteps(transaction).unseenSave(of: file.task, over: $0.item, saved: said.item)
         }

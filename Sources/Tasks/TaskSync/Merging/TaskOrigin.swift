@@ -52,6 +52,9 @@ package struct TaskOrigin: Sendable, Hashable {
 }
 
 extension Mutation {
+    /// The number of times in one change from which occurrences go without.
+    private static let timeLimit = 200
+
     /// The same change of a task, saying which replica made it.
     func signed(by replica: String) -> Mutation {
         var (fields, mask, transforms) = (fields, mask, transforms)
@@ -64,8 +67,9 @@ extension Mutation {
         let deletions = times.filter { $0.segments == ["deletedTime"] }
         for path in self.mask + deletions where TaskOrigin.isTold(path) {
             let entry = FieldPath(key: TaskOrigin.field).appending(path.description)
-            if path.segments.first == "attachments", fields.value(at: path.segments[...]) == nil {
-                // Each attachment has an id of its own: entries of those that are gone would gather for good.
+            let isElement = path.segments.first.map(["attachments", "instances"].contains) ?? false
+            if isElement, fields.value(at: path.segments[...]) == nil {
+                // Each has a key of its own: entries of those that are gone would gather for good.
                 mask.append(entry)
                 continue
             }
@@ -77,6 +81,11 @@ extension Mutation {
             }
             // An older entry may have had a rule.
             mask += [entry.appending("by"), entry.appending("rule")]
+            // A vault may bring the occurrences of years at once.
+            if path.segments.first == "instances", transforms.count >= Self.timeLimit {
+                mask.append(entry.appending("time"))
+                continue
+            }
             transforms.append(FieldTransform(entry.appending("time"), .serverTimestamp))
         }
         return Mutation(kind, name, fields: fields, mask: mask, transforms: transforms, companions: companions)

@@ -31,6 +31,10 @@ extension FerryTool {
 
                     completed: true
 
+                    recurrence: a rule of RFC 5545 by which the task recurs, such as FREQ=WEEKLY;BYDAY=MO
+
+                    complete_instances, skipped_instances: the days of the occurrences that were completed or skipped
+
                     title: if the title cannot be a file name, such as AC/DC tickets
 
                     All other keys are synced too and come back unchanged, and so does a value that Ferry does not

@@ -8,7 +8,8 @@ extension Command {
         "add", group: "Tasks", summary: "adds a task and prints its id",
         discussion: """
             Words form the title; +tag, due:WHEN, priority:LEVEL and list:NAME may be between them. WHEN is a date,
-            today, tomorrow, a weekday, +3d or +2w. A backslash before a word keeps it unchanged.
+            today, tomorrow, a weekday, +3d or +2w. every:3d, every:mon,thu or every:15 makes the task recur, and
+            'every!:2w' counts from the day of completion. A backslash before a word keeps it unchanged.
 
                 ferry add Buy oat milk +errands due:friday priority:high
             """,

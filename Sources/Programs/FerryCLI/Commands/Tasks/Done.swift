@@ -1,8 +1,9 @@
+import CivilTime
 import CommandLineTool
 import Control
 
 extension Command {
-    static let done = completing("done", true, "completes tasks")
+    static let done = completing("done", true, "completes tasks, or the current occurrence of recurring ones")
     static let undone = completing("undone", false, "reopens completed tasks")
 
     private static func completing(_ name: String, _ isCompleted: Bool, _ summary: String) -> Command {
@@ -10,12 +11,27 @@ extension Command {
             name, group: "Tasks", summary: summary,
             arguments: [.task(.some, completing: isCompleted ? "tasks" : "completed")], options: [.json]
         ) { context in
-            let change = TaskChange(isCompleted: isCompleted)
+            var change = TaskChange(isCompleted: isCompleted)
+            change.today = context.due.today.description
             return context.show(
-                try await context.each(context.arguments.arguments("TASK")) { word in
+                try await context.each(context.arguments.arguments("TASK")) { [change] word in
                     try await context.service.change(try await context.task(word), change)
                 })
         }
+    }
+
+    static let skip = Command.daemon(
+        "skip", group: "Tasks", summary: "skips the current occurrence of recurring tasks",
+        discussion: "The date moves to the next occurrence. 'ferry undo' takes it back.",
+        arguments: [.task(.some, completing: "tasks")], options: [.json]
+    ) { context in
+        var change = TaskChange()
+        change.isSkipped = true
+        change.today = context.due.today.description
+        return context.show(
+            try await context.each(context.arguments.arguments("TASK")) { [change] word in
+                try await context.service.change(try await context.task(word), change)
+            })
     }
 }
 

@@ -6,8 +6,10 @@ extension Command {
         "set", group: "Tasks", summary: "changes fields of a task",
         discussion: """
             title:TEXT, due:WHEN, priority:LEVEL, list:NAME, completed:true, tags:A,B for all tags, +tag to add and -tag
-            to remove one; due:none and priority:none remove the value. = may be used instead of the colon. Any other
-            FIELD=VALUE sets a custom field to that text, quoted in the file if YAML requires it, and FIELD= removes it.
+            to remove one; every:WHEN for a recurrence such as 3d, 2w, mon,thu, 15 or FREQ=…, or 'every!:WHEN' from the
+            day of completion; due:none, every:none and priority:none remove the value. = may be used instead of the
+            colon. Any other FIELD=VALUE sets a custom field to that text, quoted in the file if YAML requires it, and
+            FIELD= removes it.
 
                 ferry set milk due:tomorrow +urgent -someday
                 ferry set milk 'title:Buy oat milk'
