@@ -52,7 +52,22 @@ import Testing
 
     private let due = DueWords(today: CalendarDay(clampingDaysSinceEpoch: 20_778))
 
-    @Test func `recurrences in words`() throws {
+    @Test func `due dates in words`() {
+        // Saturday, 21 November 2026.
+        let cases = [
+            "today": "2026-11-21", "fri": "2026-11-27", "+3d": "2026-11-24", "+2w": "2026-12-05", "+3m": "2027-02-21",
+            "+1y": "2027-11-21", "next week": "2026-11-23", "next month": "2026-12-01", "eow": "2026-11-22",
+            "eom": "2026-11-30", "eoy": "2026-12-31", "fri 17:00": "2026-11-27T17:00",
+            "Tomorrow 9:30": "2026-11-22T09:30",
+            "next week 08:00": "2026-11-23T08:00", "2026-11-30 17:00": "2026-11-30 17:00", "fri 25:00": "fri 25:00",
+            "someday": "someday", "none": "",
+        ]
+        for (word, expected) in cases { #expect(due.resolve(word) == expected, "\(word)") }
+        let end = DueWords(today: CalendarDay(clampingDaysSinceEpoch: 20_849))
+        #expect(end.today.description == "2027-01-31" && end.resolve("+1m") == "2027-02-28")
+    }
+
+    @Test func `recurrences and the headings of an agenda`() throws {
         let words = try TaskWords(["Water", "plants", "every:3d"], due: due)
         #expect(words.text == "Water plants" && words.change.every == "3d" && !words.change.isFromCompletion)
         let changes = try TaskWords(changes: ["every!:2w"], due: due).change
@@ -60,6 +75,10 @@ import Testing
         #expect(try TaskWords(changes: ["every:none"], due: due).change.every == "")
         #expect(throws: UsageError.self) { try TaskWords(["x", "every:1d", "every!:1d"], due: due) }
         #expect(try TaskChange(json: changes.json) == changes)
+        let headings = ["2026-11-20", "2026-11-21T09:00", "2026-11-22", "2026-11-25", nil].map {
+            AgendaHeading($0, today: due.today).text
+        }
+        #expect(headings == ["Overdue", "Today", "Tomorrow", "Wednesday, 2026-11-25", "Without a date"])
     }
 
     @Test func `adding loses no word`() throws {

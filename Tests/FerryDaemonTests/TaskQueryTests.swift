@@ -48,6 +48,11 @@ struct TaskQueryTests {
         #expect(try ids(TaskFilter(due: word, today: "2026-11-21")) == expected)
     }
 
+    @Test func `all up to a date`() throws {
+        let through = try ids(TaskFilter(due: "through:2026-11-27", today: "2026-11-21"))
+        #expect(try through == ids(TaskFilter(due: "week", today: "2026-11-21")))
+    }
+
     @Test func `a due word that means nothing is an error`() {
         #expect(throws: ControlError.self) { try ids(TaskFilter(due: "soonish", today: "2026-11-21")) }
     }

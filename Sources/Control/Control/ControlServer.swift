@@ -168,8 +168,8 @@ extension HTTPResponse {
 }
 
 extension TaskFilter {
-    /// Creates a filter from `?word=…&list=…&tag=…&completed=true&due=…&today=…`. Unknown items are
-    /// ignored.
+    /// Creates a filter from `?word=…&list=…&tag=…&completed=true&due=…&priority=…&sort=…
+    /// &today=…`. Unknown items are ignored.
     init(query: [HTTPTarget.QueryItem]) {
         self.init()
         for item in query {
@@ -180,6 +180,8 @@ extension TaskFilter {
             case "tag": tags.append(value)
             case "completed": isCompleted = value == "true"
             case "due": due = value
+            case "priority": priorities += TaskSummary.Priority(rawValue: value).map { [$0] } ?? []
+            case "sort": sort = value
             case "today": today = value
             default: break
             }
@@ -191,6 +193,8 @@ extension TaskFilter {
         if let list { items.append(("list", list)) }
         if let isCompleted { items.append(("completed", isCompleted ? "true" : "false")) }
         if let due { items.append(("due", due)) }
+        items += priorities.map { ("priority", $0.rawValue) }
+        if let sort { items.append(("sort", sort)) }
         if let today { items.append(("today", today)) }
         return items
     }

@@ -123,7 +123,12 @@ package struct TaskFilter: JSONCodable, Hashable {
     package var tags: [String]
     /// Whether the tasks are completed; nil for both. The default of `ferry list` is false.
     package var isCompleted: Bool?
-    /// The due date: `today` (or before), `week`, `overdue`, `none`, or a date.
+    /// The priorities of the tasks; all if it is empty.
+    package var priorities: [TaskSummary.Priority] = []
+    /// The order: `due` (the default), `priority` or `title`.
+    package var sort: String?
+    /// The due date: `today` (or before), `week`, `overdue`, `none`, `through:` and a date for all up
+    /// to it, or a date.
     package var due: String?
     /// The current date on the device of the user, `2026-11-30`, to which the words in `due` refer.
     package var today: String?
@@ -145,12 +150,15 @@ package struct TaskFilter: JSONCodable, Hashable {
             words: json.strings("words"), list: json["list"]?.stringValue, tags: json.strings("tags"),
             isCompleted: json["completed"]?.booleanValue, due: json["due"]?.stringValue,
             today: json["today"]?.stringValue)
+        priorities = json.strings("priorities").compactMap(TaskSummary.Priority.init)
+        sort = json["sort"]?.stringValue
     }
 
     package var json: JSON {
         .members(
             ("words", words.ifAny), ("list", list?.asJSON), ("tags", tags.ifAny), ("completed", isCompleted?.asJSON),
-            ("due", due?.asJSON), ("today", today?.asJSON))
+            ("due", due?.asJSON), ("today", today?.asJSON), ("priorities", priorities.map(\.rawValue).ifAny),
+            ("sort", sort?.asJSON))
     }
 }
 

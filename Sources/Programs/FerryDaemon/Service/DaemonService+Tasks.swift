@@ -28,7 +28,13 @@ extension DaemonService {
         _ filter: TaskFilter, in catalog: TaskCatalog
     ) throws -> (tasks: [TaskCatalog.Box], listNames: [String: String]) {
         let query = try TaskQuery(filter, listNames: catalog.listNames)
-        return (TaskOrder.sorted(catalog.livingBoxes.filter { query.matches($0.entry) }), catalog.listNames)
+        guard let order = TaskOrder.Key(rawValue: filter.sort ?? TaskOrder.Key.due.rawValue) else {
+            throw ControlError(
+                .invalidArgument, "Tasks cannot be sorted by '\(filter.sort ?? "")'.",
+                hint: "One of due, priority, title.")
+        }
+        let found = catalog.livingBoxes.filter { query.matches($0.entry) }
+        return (TaskOrder.sorted(found, by: order), catalog.listNames)
     }
 
     func task(_ task: String) async throws -> TaskDetail {

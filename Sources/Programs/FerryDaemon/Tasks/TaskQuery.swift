@@ -20,6 +20,7 @@ struct TaskQuery {
     private let tags: [String]
     private let isCompleted: Bool?
     private let due: DueTest
+    private let priorities: [TaskSummary.Priority]
     private let listNames: [String: String]
 
     /// Prepares a filter.
@@ -32,6 +33,7 @@ struct TaskQuery {
         isCompleted = filter.isCompleted
         lists = try filter.list.map { name throws(ControlError) in try Self.lists(named: name, in: listNames) }
         due = try Self.due(filter)
+        priorities = filter.priorities
     }
 
     private static func lists(named name: String, in names: [String: String]) throws(ControlError) -> Set<String?> {
@@ -54,6 +56,7 @@ struct TaskQuery {
         default: break
         }
         if let date = CalendarDay(word) { return .on(date) }
+        if word.hasPrefix("through:"), let date = CalendarDay(word.dropFirst(8)) { return .through(date) }
         throw ControlError(
             .invalidArgument, "'\(word)' is not a due date.",
             hint: "One of today, week, overdue, none, or a date such as 2026-11-30.")
@@ -63,6 +66,7 @@ struct TaskQuery {
         if let isCompleted, task.isCompleted != isCompleted { return false }
         // A task in an unknown list is shown in the default list.
         if let lists, !lists.contains(task.list.flatMap { listNames[$0] == nil ? nil : $0 }) { return false }
+        if !priorities.isEmpty, !priorities.contains(TaskSummary.Priority(task.priority)) { return false }
         guard matchesDue(task) else { return false }
         if !tags.isEmpty {
             let own = task.tags.map { $0.lowercased() }

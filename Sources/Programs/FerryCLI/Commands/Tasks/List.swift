@@ -8,9 +8,9 @@ extension Command {
         "list", group: "Tasks", summary: "lists tasks that match",
         discussion: """
             Words must occur in the title, a tag or the list's name. +tag and due:WHEN (today, week, overdue, none, a
-            date) restrict the list further. Completed tasks are left out unless --all or --done is given.
+            date), priority:LEVEL restrict the list further; sort:due, sort:priority or sort:title orders it. Completed tasks are left out unless --all or --done is given.
             """,
-        arguments: [Argument("WORD", .any, summary: "words, +tag, due:WHEN, list:NAME")],
+        arguments: [Argument("WORD", .any, summary: "words, +tag, due:WHEN, priority:LEVEL, list:NAME, sort:KEY")],
         options: [
             Option("list", short: "l", value: "NAME", summary: "only this list", completion: .program("lists")),
             Option("all", short: "a", summary: "completed tasks too"), Option("done", summary: "only completed tasks"),
@@ -18,7 +18,7 @@ extension Command {
             Option("ndjson", summary: "print one JSON document per line"),
         ]
     ) { context in
-        let filter = try context.filter()
+        let filter = try FilterWords(arguments: context.arguments, due: context.due).filter()
         let tasks = try await context.service.tasks(filter)
         if context.wantsJSON {
             context.terminal.print(String(decoding: try await tasks.bytes(), as: UTF8.self))
@@ -38,7 +38,9 @@ extension CommandContext {
     fileprivate func noteNoTasks(_ filter: TaskFilter) async throws {
         if try await service.status().taskCount == 0 {
             terminal.note("There are no tasks yet. 'ferry add Buy milk' adds one.")
-        } else if filter.words.isEmpty, filter.tags.isEmpty, filter.due == nil, filter.list == nil {
+        } else if filter.words.isEmpty, filter.tags.isEmpty, filter.due == nil, filter.list == nil,
+            filter.priorities.isEmpty
+        {
             terminal.note(
                 filter.isCompleted == true
                     ? "No task is completed." : "All tasks are done. 'ferry list --all' shows them.")
@@ -46,8 +48,15 @@ extension CommandContext {
             terminal.note("No task matches.")
         }
     }
+}
 
-    fileprivate func filter() throws -> TaskFilter {
+/// The parser of the words of `list`.
+private struct FilterWords {
+    let arguments: ParsedArguments
+    let due: DueWords
+
+    /// Returns the filter that the arguments describe.
+    func filter() throws -> TaskFilter {
         var filter = TaskFilter(today: due.today.description)
         for word in arguments.arguments("WORD") {
             if word.hasPrefix("+"), word.count > 1 {
@@ -57,6 +66,16 @@ extension CommandContext {
             } else if word.lowercased().hasPrefix("due:") {
                 let when = String(word.dropFirst(4)).lowercased()
                 filter.due = ["today", "week", "overdue", "none"].contains(when) ? when : due.resolve(when)
+            } else if word.lowercased().hasPrefix("priority:") {
+                for level in word.lowercased().dropFirst(9).split(separator: ",") {
+                    guard let priority = TaskSummary.Priority(rawValue: String(level)) else {
+                        throw UsageError(
+                            "There is no priority '\(level)'; use high, medium, low or none.", path: ["list"])
+                    }
+                    filter.priorities.append(priority)
+                }
+            } else if word.lowercased().hasPrefix("sort:") {
+                filter.sort = word.lowercased().dropFirst(5).description
             } else if word.lowercased().hasPrefix("list:") {
                 filter.list = String(word.dropFirst(5))
             } else {
