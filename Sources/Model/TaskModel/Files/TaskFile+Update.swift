@@ -114,7 +114,7 @@ extension TaskFile {
         let known = TaskKey(rawValue: key)
         let pair = pairs.first { $0.key.scalar?.text.isIdentical(to: key) == true }
         if let entries = known.flatMap({ listEntries($0, wanted) }), !entries.isEmpty, let pair {
-            let list = TagListEditor(bytes: bytes, old: pair.value)
+            let list = TagListEditor(bytes: bytes, old: pair.value, hasDates: known != .tags)
             if let edits = list.edits(to: entries, with: editor) {
                 edits.forEach { editor.replace($0.range, with: $0.text) }
                 return
@@ -138,7 +138,7 @@ extension TaskFile {
         case .completed: return wanted.completed ? "true" : nil
         case .tags, .completeInstances, .skippedInstances:
             guard let entries = listEntries(key, wanted), !entries.isEmpty else { return nil }
-            return TagListEditor(bytes: bytes, old: pair?.value).text(of: entries)
+            return TagListEditor(bytes: bytes, old: pair?.value, hasDates: key != .tags).text(of: entries)
         }
     }
 

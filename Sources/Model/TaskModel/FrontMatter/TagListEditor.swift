@@ -5,6 +5,8 @@ struct TagListEditor {
     let bytes: [UInt8]
     /// The old list; nil for a new key.
     let old: YAMLNode?
+    /// Whether the entries are dates, which are written without quotes, as `due` is.
+    var hasDates = false
 
     /// Returns edits of the old list if it has plain entries and the new list only removes some of
     /// them and adds others at the end; nil if the list must be rewritten.
@@ -72,6 +74,7 @@ struct TagListEditor {
     /// Returns a tag with the quotes that all old tags have.
     private func written(_ tag: String, _ place: YAMLScalarWriter.Place) -> String {
         let styles = Set((old?.sequence ?? []).compactMap { $0.scalar?.style })
-        return YAMLScalarWriter(place).write(tag, like: styles.count == 1 ? styles.first ?? .plain : .plain)
+        let writer = hasDates ? YAMLScalarWriter(place, readers: .coreSchema) : YAMLScalarWriter(place)
+        return writer.write(tag, like: styles.count == 1 ? styles.first ?? .plain : .plain)
     }
 }
