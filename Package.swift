@@ -226,8 +226,7 @@ let package = Package(
         testKit("ReconciliationTestKit", uses: ["DocumentModel", "Merge", "Reconciliation", "TaskModel"]),
         .executableTarget(
             name: "reconcile", dependencies: ["Reconciliation", "ReconciliationTestKit"],
-            path: "Tests/ReconciliationTool",
-            swiftSettings: settings),
+            path: "Tests/ReconciliationTool", exclude: ["mutations.py"], swiftSettings: settings),
         testKit("HTTPTestKit", uses: ["HTTPMessages", "HTTPServer", "SystemIO"]),
         testKit("GRPCTestKit", uses: ["GRPCClient", "GRPCProtocol", "GRPCServer"]),
         testKit(

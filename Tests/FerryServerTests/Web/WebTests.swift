@@ -2,6 +2,7 @@ import AccessControl
 import BucketStore
 import DocumentModel
 import DocumentStore
+import FirestoreServer
 import HTTPMessages
 import HTTPServer
 import IdentityProtocol
@@ -14,6 +15,12 @@ import SystemTestKit
 import Testing
 
 @testable import FerryServer
+
+private struct NoDocuments: DocumentStoreProvider {
+    func store(_ name: DatabaseName) async throws -> any DocumentStore {
+        throw DocumentStoreError(.notFound, "There are no documents here.")
+    }
+}
 
 struct WebTests {
     private static let endpoints = ServerEndpoints(
@@ -32,13 +39,20 @@ struct WebTests {
         let shared = SharedObjects(
             database: DatabaseName(project: "p"), store: { MemoryDocumentStore(DatabaseName(project: "p")) },
             manifest: { _ in nil })
+        let quotas = AccountQuotas(quota: { _ in AccountQuota() })
         let objects = S3Handler(
             store: try DirectoryBucketStore(directory: "\(directory.path)/objects"),
             credentials: IdentityCredentials(storage: identity.storage), policy: SharingPolicy(objects: shared),
-            quotas: AccountQuotas(quota: { _ in AccountQuota() }), now: WallClock.microseconds, onError: { _ in })
+            quotas: quotas, now: WallClock.microseconds, onError: { _ in })
+        let service = FirestoreService(
+            catalog: NoDocuments(),
+            authenticator: DocumentAuthenticator(identity.authenticator, quotas: quotas, isEmulator: false),
+            access: DocumentAccess(quotas: quotas), closing: AsyncGate(isOpen: false), now: WallClock.seconds,
+            onError: { _ in })
         let handler = WebHandler(
             endpoints: endpoints,
             identity: identity,
+            documents: FirestoreREST(service, isEmulator: false),
             objects: objects,
             probe: {})
         return (handler, directory)
