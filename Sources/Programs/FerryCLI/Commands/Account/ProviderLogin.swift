@@ -60,5 +60,5 @@ extension Command {
                 try await context.service.changeAccount(name: context.arguments.argument("NAME") ?? "", removing: nil)
                 return .success
             }
-        ])
+        ], defaultSubcommand: "name")
 }
