@@ -1,5 +1,6 @@
 import ServerData
 import Synchronization
+import SystemIO
 import SystemService
 import Testing
 
@@ -16,7 +17,7 @@ struct CollectionServiceTests {
         var service = CollectionService(
             [
                 {
-                    try await CollectionService.offload { isCancelled in
+                    try await SerialThread.runOnce { isCancelled in
                         let round = count.add(1, ordering: .relaxed).newValue
                         next.yield(round)
                         if round == 1 { throw Failure() }

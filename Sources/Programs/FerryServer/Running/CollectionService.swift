@@ -1,6 +1,4 @@
-import SQLite
 import ServerData
-import Synchronization
 import SystemIO
 import SystemService
 
@@ -34,7 +32,7 @@ struct CollectionService: Service {
         }
         var collections: [Collection] = []
         collections.append {
-            try await Self.offload { isCancelled in
+            try await SerialThread.runOnce { isCancelled in
                 try ObjectCollection(
                     layout: layout, now: WallClock.microseconds(),
                     grace: ObjectCollection.microseconds(days: configuration.objectsGraceDays),
@@ -97,25 +95,6 @@ struct CollectionService: Service {
         } catch is CancellationError {
         } catch {
             logger.error("\(failure)", ["error": "\(error)"])
-        }
-    }
-
-    private final class Flag: Sendable {
-        let isSet = Atomic(false)
-    }
-
-    /// Runs blocking work on a thread of its own. The work checks from time to time whether its
-    /// task was cancelled.
-    static func offload<Result: Sendable>(
-        _ work: @escaping @Sendable (_ isCancelled: @escaping @Sendable () -> Bool) throws -> Result
-    ) async throws -> Result {
-        let thread = SerialThread()
-        defer { thread.stop() }
-        let flag = Flag()
-        return try await withTaskCancellationHandler {
-            try await thread.run { try work { flag.isSet.load(ordering: .relaxed) } }
-        } onCancel: {
-            flag.isSet.store(true, ordering: .relaxed)
         }
     }
 

@@ -107,7 +107,7 @@ struct Server: Sendable {
     /// Moves the contents of idle write-ahead logs into their databases.
     func moveIdleLogs(_ checkpoint: IdleCheckpoint) async throws -> IdleCheckpoint {
         let layout = DataLayout(path: directory.path)
-        return try await CollectionService.offload { _ in
+        return try await SerialThread.runOnce { _ in
             var checkpoint = checkpoint
             try checkpoint.run(on: layout.databases().map { "\(layout.path)/\($0)" })
             return checkpoint

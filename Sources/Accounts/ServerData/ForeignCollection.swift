@@ -1,11 +1,10 @@
-import ObjectStorage
-import ServerData
+package import ObjectStorage
 import SystemIO
 
 /// A collection like `ObjectCollection` in a bucket of another S3 store, with keys of the server's
 /// own; see `ObjectCollector`. It may run beside a running server, but not beside another
 /// collection of the same bucket.
-struct ForeignCollection: Sendable {
+package struct ForeignCollection: Sendable {
     let layout: DataLayout
     let store: any ObjectStore
     /// The store's clock, in seconds since 1970.
@@ -14,27 +13,15 @@ struct ForeignCollection: Sendable {
 
     private static let youth: Int64 = 24 * 3600
 
-    init(layout: DataLayout, store: any ObjectStore, now: @escaping @Sendable () -> Int64, graceDays: Int) {
+    package init(layout: DataLayout, store: any ObjectStore, now: @escaping @Sendable () -> Int64, graceDays: Int) {
         (self.layout, self.store, self.now, self.graceDays) = (layout, store, now, graceDays)
-    }
-
-    /// Creates a collection; nil if the configuration names no such bucket, or no keys for it.
-    init?(_ configuration: ServerConfiguration) throws {
-        guard let bucket = configuration.objects, let keys = configuration.objectsKeys else { return nil }
-        let place = try S3Configuration(endpoint: bucket.url, bucket: bucket.bucket, region: bucket.region)
-        let file = S3CredentialsFile(
-            path: keys, for: bucket.description, credentialsDirectory: ProcessEnvironment["CREDENTIALS_DIRECTORY"])
-        let store = S3ObjectStore(place) { try file.credentials(now: WallClock.seconds()) }
-        self.init(
-            layout: DataLayout(path: configuration.data), store: RetryingObjectStore(store), now: { store.storeTime },
-            graceDays: configuration.objectsGraceDays)
     }
 
     /// Runs the collection. If it is cancelled it throws `CancellationError`, and the next run does
     /// the rest.
     ///
     /// - Parameter changes: Whether to mark and remove objects; false only reports.
-    func run(changes: Bool) async throws -> CollectionReport {
+    package func run(changes: Bool) async throws -> CollectionReport {
         guard let lock = try FileLock.acquire("\(layout.path)/collection.lock") else {
             throw ServerError(.failed, "another collection of the same objects is in progress; wait until it has ended")
         }
@@ -87,6 +74,6 @@ struct ForeignCollection: Sendable {
     }
 
     private func references(of users: Set<String>) async throws -> ObjectReferences {
-        try await CollectionService.offload { [layout] _ in try ObjectReferences(in: layout, of: users) }
+        try await SerialThread.runOnce { [layout] _ in try ObjectReferences(in: layout, of: users) }
     }
 }
