@@ -9,16 +9,18 @@ python3 Tests/WrongPrograms/check.py "$modules" Sources/C/* | tee "$log"
 count_last_line "$log"
 rm -f "$log"
 
+directory=$(mktemp -d)
 document() {
-    local directory
-    directory=$(mktemp -d)
-    trap 'rm -rf "$directory"' RETURN
-    mkdir "$directory/graph-all" && swift symbolgraph-extract -module-name FerryKit -target "$(uname -m)-unknown-linux-gnu" -I "$modules" \
-        $(printf -- '-I %s ' Sources/C/*) -minimum-access-level public -output-dir "$directory/graph-all" &&
-        mkdir "$directory/graph" && mv "$directory/graph-all/FerryKit.symbols.json" "$directory/graph" &&
+    local includes=()
+    for library in Sources/C/*; do includes+=(-I "$library"); done
+    mkdir "$directory/all" "$directory/graph" &&
+        swift symbolgraph-extract -module-name FerryKit -target "$(uname -m)-unknown-linux-gnu" -I "$modules" \
+            "${includes[@]}" -minimum-access-level public -output-dir "$directory/all" &&
+        mv "$directory/all/FerryKit.symbols.json" "$directory/graph" &&
         docc convert Sources/Library/FerryKit/FerryKit.docc --fallback-display-name FerryKit \
             --fallback-bundle-identifier FerryKit --additional-symbol-graph-dir "$directory/graph" \
             --warnings-as-errors --output-path "$directory/FerryKit.doccarchive"
 }
 check "docc convert --warnings-as-errors" document
+rm -rf "$directory"
 finish
