@@ -22,7 +22,6 @@ extension TaskSync {
                 try await export(Array(tasks[start..<min(start + Self.batchSize, tasks.count)]))
             }
         }
-        try await settleParents()
         try await removeDeletedLists()
         try await fillAgain()
         try await bringBackLeftAgain()
@@ -59,8 +58,7 @@ extension TaskSync {
 
     /// Nothing tells when a disk has room or a directory may be written again, so time does.
     func retryLater() {
-        let awaitsNews = !parents.isEmpty || vanishedLists.keys.contains(where: isNewlyMissed)
-        guard !retries.isEmpty || !retriedLists.isEmpty || awaitsNews else {
+        guard !retries.isEmpty || !retriedLists.isEmpty || vanishedLists.keys.contains(where: isNewlyMissed) else {
             retryDelay = Backoff.firestore
             return
         }
