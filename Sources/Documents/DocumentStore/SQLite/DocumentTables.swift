@@ -107,10 +107,11 @@ final class DocumentTables {
 
     // MARK: Documents
 
+    private static let findByName = "SELECT sum, \(RowSum.document), document FROM document WHERE collection=? AND id=?"
+    private static let findByNumber = "SELECT sum, \(RowSum.document) FROM document WHERE document=?"
+
     func row(collection: Int64, id: [UInt8]) throws -> Row? {
-        try sqlite.withStatement(
-            "SELECT sum, \(RowSum.document), document FROM document WHERE collection=? AND id=?"
-        ) { statement in
+        try sqlite.withStatement(Self.findByName) { statement in
             try statement.bind(1, collection)
             try statement.bind(2, id)
             guard try statement.step(), try isIntact(statement, 1..<6, collection: 1) else { return nil }
@@ -122,7 +123,7 @@ final class DocumentTables {
 
     /// Returns a document by its number.
     func document(_ number: Int64) throws -> (id: [UInt8], document: EncodedDocument)? {
-        try sqlite.withStatement("SELECT sum, \(RowSum.document) FROM document WHERE document=?") { statement in
+        try sqlite.withStatement(Self.findByNumber) { statement in
             try statement.bind(1, number)
             guard try statement.step(), try isIntact(statement, 1..<6, collection: 1) else { return nil }
             let id = statement.bytes(2)
