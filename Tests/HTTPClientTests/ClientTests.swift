@@ -70,6 +70,22 @@ struct ClientTests {
         }
     }
 
+    @Test func `a body that drips is given up`() async throws {
+        try await withServer { _ in
+            HTTPResponse(
+                body: .stream(
+                    AsyncStream {
+                        try? await Task.sleep(for: .milliseconds(50))
+                        return Task.isCancelled ? nil : [1]
+                    }))
+        } run: { url in
+            let timeouts = HTTPRequest.Timeouts(stall: .seconds(1), minimumRate: 1000)
+            let request = HTTPRequest(.get, url + "/", timeouts: timeouts)
+            let result = await code { _ = try await HTTPClient().send(request).body.collect(limit: 10_000) }
+            #expect(result == .timedOut)
+        }
+    }
+
     @Test func `cancelling ends a body that is being read`() async throws {
         let events = Events<String>()
         try await withServer { _ in

@@ -79,7 +79,7 @@ extension Transfer {
         set(CURLOPT_CONNECTTIMEOUT_MS, milliseconds(request.timeouts.connect))
         if let total = request.timeouts.total { set(CURLOPT_TIMEOUT_MS, milliseconds(total)) }
         if let stall = request.timeouts.stall {
-            set(CURLOPT_LOW_SPEED_LIMIT, 1)
+            set(CURLOPT_LOW_SPEED_LIMIT, request.timeouts.minimumRate)
             set(CURLOPT_LOW_SPEED_TIME, max(1, (milliseconds(stall) + 999) / 1000))
         }
 

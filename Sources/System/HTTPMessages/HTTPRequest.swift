@@ -16,17 +16,23 @@ package struct HTTPRequest: Sendable {
     package struct Timeouts: Sendable {
         /// The time limit for connecting, TLS handshake included.
         package var connect: Duration
-        /// The time after which an exchange without a transferred byte in either direction fails,
-        /// in whole seconds, detected up to 5 s late; nil for streams that may be silent for long.
+        /// The time after which an exchange that stays below `minimumRate` fails, in whole seconds, detected up to 5 s
+        /// late; nil for streams that may be silent for long.
         ///
         /// The limit does not apply while the reader itself has stopped reading.
         package var stall: Duration?
+        /// The bytes per second, in both directions together, below which an exchange counts as stalled.
+        package var minimumRate: Int
         /// The time limit until the last byte of the response.
         package var total: Duration?
 
-        package init(connect: Duration = .seconds(10), stall: Duration? = .seconds(60), total: Duration? = nil) {
+        package init(
+            connect: Duration = .seconds(10), stall: Duration? = .seconds(60), minimumRate: Int = 1,
+            total: Duration? = nil
+        ) {
             self.connect = connect
             self.stall = stall
+            self.minimumRate = minimumRate
             self.total = total
         }
     }

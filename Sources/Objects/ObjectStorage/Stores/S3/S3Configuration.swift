@@ -40,8 +40,11 @@ public struct S3Configuration: Sendable {
     /// small objects that are read at the same time are received as one archive. For
     /// `ferry-server`, which confirms the number of objects in its response.
     package var usesArchives = false
-    /// The time after which a transfer without progress fails.
+    /// The time after which a request fails that stays below `minimumRate`.
     public var stall: Duration = .seconds(30)
+    /// The bytes per second below which a request counts as stalled. A store that sends a byte now and then would
+    /// otherwise hold a transfer for days.
+    public var minimumRate = 64
     /// The time after which an attempt to connect fails.
     public var connect: Duration = .seconds(10)
 

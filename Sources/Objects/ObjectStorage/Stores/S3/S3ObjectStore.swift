@@ -255,7 +255,8 @@ public final class S3ObjectStore: ObjectStore {
         var request = HTTPRequest(
             call.method, "\(origin)\(path)\(query)", headers: headers,
             body: call.content.isEmpty ? .none : .bytes(call.content),
-            timeouts: .init(connect: configuration.connect, stall: configuration.stall))
+            timeouts: .init(
+                connect: configuration.connect, stall: configuration.stall, minimumRate: configuration.minimumRate))
         request.prefersWhole = true
         return request
     }
