@@ -7,6 +7,9 @@ package import SystemIO
 
 /// The service `google.firestore.v1.Firestore` over the databases of a server.
 package struct FirestoreService: Sendable {
+    /// The maximum size of a request in bytes, over gRPC and REST, as in production.
+    package static let requestLimit = 10 << 20
+
     let catalog: any DocumentStoreProvider
     package let authenticator: any CallerAuthenticator
     let access: any DocumentAccessPolicy

@@ -20,7 +20,7 @@ package struct AccountLimits: Sendable, Hashable {
     package var commits = 500
     /// The maximum size of all requests in progress of more than 256 KiB, in bytes. Decoded, one may
     /// take many times its size.
-    package var largeRequestBytes = 16 << 20
+    package var largeRequestBytes = 10 << 20
     /// The maximum number of open Listen streams.
     package var listenStreams = 100
     /// The maximum number of targets of all Listen streams together.

@@ -13,9 +13,6 @@ package struct FirestoreREST: Sendable {
     private let methods: [String: FirestoreService.Method]
     private let isEmulator: Bool
 
-    /// The maximum size of a request, as in production.
-    private static let bodyLimit = 10 << 20
-
     /// Creates the interface.
     ///
     /// - Parameter isEmulator: Whether to offer the operations of Google's emulator.
@@ -74,7 +71,7 @@ package struct FirestoreREST: Sendable {
     }
 
     private static func message(_ route: RESTRoute, _ request: HTTPServerRequest) async throws -> [UInt8] {
-        let body = route.hasBody ? try await request.body.collect(limit: bodyLimit) : []
+        let body = route.hasBody ? try await request.body.collect(limit: FirestoreService.requestLimit) : []
         return try route.request(request.target.query, body: body)
     }
 
@@ -85,7 +82,7 @@ package struct FirestoreREST: Sendable {
         case let error as JSONError:
             GRPCStatus(.invalidArgument, "Invalid JSON payload received. \(error)")
         case let error as HTTPError where error.code == .bodyTooLarge:
-            GRPCStatus(.invalidArgument, "Request payload size exceeds the limit: \(Self.bodyLimit) bytes.")
+            GRPCStatus(.invalidArgument, "Request payload size exceeds the limit: \(FirestoreService.requestLimit) bytes.")
         case is HTTPError: GRPCStatus(.cancelled, "The body of the request broke off.")
         default: service.status(of: error)
         }

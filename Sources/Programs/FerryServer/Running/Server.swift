@@ -175,6 +175,7 @@ struct Server: Sendable {
             host: configuration.documents.host, port: configuration.documents.port)
         settings.authorize = { metadata throws(GRPCStatus) in try authenticator.caller(of: metadata) }
         settings.trustedProxies = configuration.trustedProxies
+        settings.maximumReceiveSize = FirestoreService.requestLimit
         if let certificate { settings.security = certificate.grpc }
         // Clients of the REST interface know this address only, as with Google's emulator.
         settings.handOver = { web.adopt($0) }
