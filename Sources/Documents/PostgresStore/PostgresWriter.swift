@@ -4,7 +4,6 @@ import DocumentStore
 import FirestoreProtocol
 import Glibc
 import PostgreSQL
-import Synchronization
 import SystemIO
 
 /// The writer of one server: applies the commits that its clients request, several in one
@@ -15,20 +14,6 @@ import SystemIO
 /// it, and transactions that have read what it changed are aborted. So both see all commits in their
 /// one order.
 actor PostgresWriter {
-    private struct Queue {
-        var jobs: [CommitJob] = []
-        var isScheduled = false
-        var isClosed = false
-        /// The composite indexes suggested by queries of each account that have been handled
-        /// already.
-        var knownComposites: [String?: Set<IndexSuggestion>] = [:]
-    }
-
-    private struct IndexSuggestion: Hashable {
-        let collection: Int64
-        let index: CompositeIndex
-    }
-
     private enum Outcome {
         case committed(CommitResult)
         case refused(any Error)
@@ -56,13 +41,12 @@ actor PostgresWriter {
     /// The time for which a commit waits for a server that does not answer, for example while
     /// another takes its place.
     private static let patience = Duration.seconds(30)
-    /// The maximum number of suggestions handled for an account, and remembered in total.
-    private static let suggestionLimit = (account: 100, total: 10_000)
     private static let pruningPause = Duration.seconds(2)
     private static let pruningLimit: Int64 = 10_000
 
     nonisolated private let thread = SerialThread()
-    nonisolated private let queue = Mutex(Queue())
+    nonisolated private let queue = CommitQueue()
+    nonisolated private let suggestions = CompositeSuggestions()
     nonisolated private let transactions: TransactionRegistry
     nonisolated private let hub: ListenHub
     private let database: DatabaseName
@@ -99,19 +83,8 @@ actor PostgresWriter {
     nonisolated func commit(
         _ writes: [Write], transaction: TransactionID?, at position: StreamPosition?, guarding: CommitGuard?
     ) async throws -> CommitResult {
-        try await withCheckedThrowingContinuation { continuation in
-            let job = CommitJob(
-                writes: writes, transaction: transaction, position: position, guarding: guarding,
-                continuation: continuation)
-            let (accepted, mustSchedule) = queue.withLock { queue in
-                guard !queue.isClosed else { return (false, false) }
-                queue.jobs.append(job)
-                defer { queue.isScheduled = true }
-                return (true, !queue.isScheduled)
-            }
-            if !accepted { continuation.resume(throwing: DocumentStoreError.closed) }
-            if mustSchedule { schedule() }
-        }
+        try await queue.commit(
+            writes, transaction: transaction, at: position, guarding: guarding, schedule: schedule)
     }
 
     /// Retries the commits that wait for the locks of a transaction that has ended.
@@ -133,25 +106,9 @@ actor PostgresWriter {
     // MARK: Groups
 
     private func drain() {
-        let (jobs, more) = queue.withLock { queue in
-            let group = Self.group(of: queue.jobs)
-            queue.jobs.removeFirst(group.count)
-            queue.isScheduled = !queue.jobs.isEmpty
-            return (group, queue.isScheduled)
-        }
+        let (jobs, hasMore) = queue.next(Self.groupLimit.commits, bytes: Self.groupLimit.bytes)
         run(jobs)
-        if more { schedule() }
-    }
-
-    /// Returns the jobs of the next group, at least one.
-    private static func group(of jobs: [CommitJob]) -> [CommitJob] {
-        var group: [CommitJob] = []
-        var bytes = 0
-        for job in jobs.prefix(groupLimit.commits) where bytes < groupLimit.bytes {
-            group.append(job)
-            bytes += job.size
-        }
-        return group
+        if hasMore { schedule() }
     }
 
     private func admitWaiting(where isDue: (WaitingCommits.Element) -> Bool) {
@@ -178,7 +135,7 @@ actor PostgresWriter {
         while true {
             do {
                 return try body()
-            } catch let error as PostgresError where error.isTransient && ContinuousClock.now < end && !isClosed {
+            } catch let error as PostgresError where error.isTransient && ContinuousClock.now < end && !queue.isClosed {
                 session.rollBack()
                 forget()
                 // Only commits of this server wait here, and they cannot do without the database.
@@ -296,7 +253,7 @@ actor PostgresWriter {
     /// Determines what became of a COMMIT whose answer was lost.
     private func wasCommitted(_ token: [UInt8], at time: Int64, after cause: PostgresError) throws -> Bool {
         let end = ContinuousClock.now + Self.patience
-        while ContinuousClock.now < end, !isClosed {
+        while ContinuousClock.now < end, !queue.isClosed {
             do {
                 let connection = try session.connected()
                 // The lock waits until the server has ended the lost connection's transaction.
@@ -482,21 +439,12 @@ actor PostgresWriter {
     /// Creates a composite index that a query of an account would have benefited from, unless it
     /// was suggested before.
     nonisolated func requestComposite(_ index: CompositeIndex, of collection: Int64, for account: String?) {
-        let suggestion = IndexSuggestion(collection: collection, index: index)
-        let isNew = queue.withLock { queue in
-            guard !queue.isClosed, queue.knownComposites[account]?.count ?? 0 < Self.suggestionLimit.account else {
-                return false
-            }
-            if queue.knownComposites.reduce(0, { $0 + $1.value.count }) >= Self.suggestionLimit.total {
-                queue.knownComposites = [:]
-            }
-            return queue.knownComposites[account, default: []].insert(suggestion).inserted
-        }
-        guard isNew else { return }
+        let suggestion = CompositeSuggestions.Suggestion(index, of: collection)
+        guard !queue.isClosed, suggestions.add(suggestion, for: account) else { return }
         thread.async { [self] in assumeIsolated { $0.makeComposite(suggestion, for: account) } }
     }
 
-    private func makeComposite(_ suggestion: IndexSuggestion, for account: String?) {
+    private func makeComposite(_ suggestion: CompositeSuggestions.Suggestion, for account: String?) {
         do {
             let isNew = try withExclusiveAccess { connection in
                 try Composites.register(
@@ -506,7 +454,7 @@ actor PostgresWriter {
             if isNew { buildComposites() }
         } catch {
             // The next query suggests the index again.
-            queue.withLock { _ = $0.knownComposites[account]?.remove(suggestion) }
+            suggestions.remove(suggestion, for: account)
         }
     }
 
@@ -516,7 +464,7 @@ actor PostgresWriter {
     }
 
     private func buildComposites() {
-        guard !isClosed else { return }
+        guard !queue.isClosed else { return }
         do {
             let hasMore = try withExclusiveAccess { try Composites.build(partition, $0) }
             // Lets commits run in between.
@@ -557,33 +505,14 @@ actor PostgresWriter {
 
     /// Refuses new commits, completes those submitted before, and closes the connection. Does not
     /// wait for a server that does not answer.
-    nonisolated func close() async {
-        queue.withLock { $0.isClosed = true }
-        await finish()
-    }
+    nonisolated func close() async { await finish(queue.close()) }
 
-    private func finish() {
-        let rest = queue.withLock { queue in
-            defer { queue.jobs = [] }
-            return queue.jobs
-        }
+    private func finish(_ rest: [CommitJob]) {
         if !rest.isEmpty { run(rest) }
         for job in waiting.take(where: { _ in true }) {
             job.continuation.resume(throwing: DocumentStoreError.closed)
         }
         session.close()
-    }
-
-    private nonisolated var isClosed: Bool { queue.withLock { $0.isClosed } }
-}
-
-extension CommitJob {
-    /// The approximate number of bytes that the commit stores.
-    fileprivate var size: Int {
-        writes.reduce(0) { size, write in
-            guard case .update(let name, let fields) = write.operation else { return size + 100 }
-            return size + DocumentLimits.size(of: name, fields: fields)
-        }
     }
 }
 

@@ -9,19 +9,19 @@ import SystemIO
 ///
 /// The `CommitPublisher` acknowledges a commit, and notifies listeners of it, once it is on disk.
 actor CommitWriter {
-    private struct Queue {
-        var jobs: [CommitJob] = []
-        var isScheduled = false
-        var isClosed = false
-        var isLeaseRequested = false
-        /// The composite indexes suggested by queries of each account that have been handled
-        /// already.
-        var knownComposites: [String?: Set<IndexSuggestion>] = [:]
+    struct Configuration {
+        /// The time for which changes are kept.
+        let retention: Duration
+        /// The number of composite indexes that the queries of one account may cause.
+        let compositesOfAccount: Int
+        /// The fields that documents below a document inherit.
+        let inheritedFields: Set<String>
     }
 
-    private struct IndexSuggestion: Hashable {
-        let collection: Int64
-        let index: CompositeIndex
+    /// The work on the index that commits do not wait for.
+    private struct Indexing {
+        var isScheduled = false
+        var last = ContinuousClock.now
     }
 
     private enum Outcome {
@@ -37,23 +37,22 @@ actor CommitWriter {
     private static let groupLimit = 500
 
     nonisolated private let thread = SerialThread()
-    nonisolated private let queue = Mutex(Queue())
+    nonisolated private let queue = CommitQueue()
+    nonisolated private let suggestions = CompositeSuggestions()
+    nonisolated private let isLeaseRequested = Atomic(false)
     nonisolated private let clock: CommitClock
     nonisolated private let transactions: TransactionRegistry
     nonisolated private let publisher: CommitPublisher
-    private let tables: DocumentTables
+    private let configuration: Configuration
     private let writer: DocumentWriter
     private let positions: CommittedPositions
     private var owners: OwnerCounts
+    private var retention: ChangeRetention
     private var indexer: IndexWriter
-    private var receipts: ReceiptTimes
-    private let inheritedFields: Set<String>
-    private let compositesOfAccount: Int
+    private var indexing = Indexing()
     private var waiting = WaitingCommits()
-    private var oldestChange: Int64?
-    private var isIndexing = false
-    /// The time of the last update of the index.
-    private var lastIndexing = ContinuousClock.now
+
+    private var tables: DocumentTables { writer.tables }
 
     /// The maximum time that pending index entries wait while commits keep coming. Limits what must
     /// be read again after a crash.
@@ -63,23 +62,18 @@ actor CommitWriter {
 
     init(
         _ indexer: sending IndexWriter, clock: CommitClock, transactions: TransactionRegistry,
-        publisher: CommitPublisher, retention: Duration, compositesOfAccount: Int,
-        inheritedFields: Set<String>
+        publisher: CommitPublisher, configuration: Configuration
     ) throws {
         self.clock = clock
         self.transactions = transactions
         self.publisher = publisher
-        self.inheritedFields = inheritedFields
-        self.compositesOfAccount = compositesOfAccount
+        self.configuration = configuration
         let tables = indexer.tables
         writer = DocumentWriter(tables)
         positions = CommittedPositions(sqlite: tables.sqlite)
         owners = OwnerCounts(tables)
-        receipts = ReceiptTimes(
-            sqlite: tables.sqlite, retention: Int64(retention.components.seconds) * 1_000_000)
+        retention = try ChangeRetention(writer, positions, configuration.retention)
         self.indexer = indexer
-        oldestChange = try writer.oldestChange()
-        self.tables = tables
     }
 
     deinit { thread.stop() }
@@ -89,19 +83,8 @@ actor CommitWriter {
     nonisolated func commit(
         _ writes: [Write], transaction: TransactionID?, at position: StreamPosition? = nil, guarding: CommitGuard?
     ) async throws -> CommitResult {
-        try await withCheckedThrowingContinuation { continuation in
-            let job = CommitJob(
-                writes: writes, transaction: transaction, position: position, guarding: guarding,
-                continuation: continuation)
-            let (accepted, mustSchedule) = queue.withLock { queue in
-                guard !queue.isClosed else { return (false, false) }
-                queue.jobs.append(job)
-                defer { queue.isScheduled = true }
-                return (true, !queue.isScheduled)
-            }
-            if !accepted { continuation.resume(throwing: DocumentStoreError.closed) }
-            if mustSchedule { schedule() }
-        }
+        try await queue.commit(
+            writes, transaction: transaction, at: position, guarding: guarding, schedule: schedule)
     }
 
     /// Retries the commits that wait for the locks of a transaction that has ended.
@@ -127,14 +110,9 @@ actor CommitWriter {
     // MARK: Groups
 
     private func drain() {
-        let (jobs, more) = queue.withLock { queue in
-            let group = Array(queue.jobs.prefix(Self.groupLimit))
-            queue.jobs.removeFirst(group.count)
-            queue.isScheduled = !queue.jobs.isEmpty
-            return (group, queue.isScheduled)
-        }
+        let (jobs, hasMore) = queue.next(Self.groupLimit)
         run(jobs)
-        if more { schedule() }
+        if hasMore { schedule() }
         indexSoon()
     }
 
@@ -179,15 +157,13 @@ actor CommitWriter {
                 try owners.store()
                 group.needsSync = true
                 group.lease = try storeClock(newest: newest)
-                let wall = clock.wallTime
-                try receipts.note(newest, receivedAt: wall)
-                let limit = try receipts.limit(at: wall)
+                let limit = try retention.limit(after: newest, receivedAt: clock.wallTime)
                 // The index is recovered from the log, so changes must be in the index table before
                 // they are pruned from the log.
-                let mustIndex = try mayPrune(through: limit) && tables.setting("indexed") < limit
+                let mustIndex = try retention.hasChanges(through: limit) && tables.setting("indexed") < limit
                 indexing = try indexer.step(
                     of: 2 * changes.count, ifMoreThan: mustIndex ? 0 : indexer.batch, through: before)
-                try prune(through: limit, after: jobs.count)
+                try retention.prune(through: limit, after: jobs.count)
                 indexer.pending.append(changes)
             }
         } catch {
@@ -218,7 +194,7 @@ actor CommitWriter {
                 stored: { [tables] in try tables.document($0).map(Document.init) },
                 count: { try self.owners.count(of: $0) })
             try job.guarding?.check(proposed)
-            try effects.inherit(inheritedFields, at: time) { [tables] in try tables.documents(below: $0, limit: $1) }
+            try effects.inherit(configuration.inheritedFields, at: time) { [tables] in try tables.documents(below: $0, limit: $1) }
             for case let after? in effects.changed.map(\.after) {
                 let exempt = try tables.exemptFields(ofCollectionsNamed: after.name.collectionID)
                 try IndexEntries.checkCount(after, exempt: exempt)
@@ -308,26 +284,12 @@ actor CommitWriter {
         return lease
     }
 
-    private func mayPrune(through limit: Int64) throws -> Bool {
-        if oldestChange == nil { oldestChange = try writer.oldestChange() }
-        return oldestChange.map { $0 <= limit } ?? false
-    }
-
-    /// Prunes old changes in proportion to new ones, so that no commit waits long for it.
-    private func prune(through limit: Int64, after commits: Int) throws {
-        guard try mayPrune(through: limit) else { return }
-        let limit = min(limit, try tables.setting("indexed"))
-        oldestChange = try writer.prune(through: limit, limit: commits * 4 + 16)
-        try positions.prune(through: limit, limit: commits * 4 + 16)
-        try receipts.prune(through: limit)
-    }
-
     /// Moves pending index entries into the table, a part at a time, once there have been no
     /// commits for a second. While commits keep coming, waiting for a larger batch is more
     /// efficient.
     private func indexSoon() {
-        guard !isIndexing, indexer.hasWork else { return }
-        isIndexing = true
+        guard !indexing.isScheduled, indexer.hasWork else { return }
+        indexing.isScheduled = true
         let newest = clock.lastAssigned
         Task { [weak self] in
             try? await Task.sleep(for: .seconds(1))
@@ -337,16 +299,16 @@ actor CommitWriter {
     }
 
     private func indexUnlessBusy(since newest: Int64) {
-        if clock.lastAssigned == newest || ContinuousClock.now - lastIndexing > Self.indexingPause || indexer.isBusy {
+        if clock.lastAssigned == newest || ContinuousClock.now - indexing.last > Self.indexingPause || indexer.isBusy {
             indexNow()
         } else {
-            isIndexing = false
+            indexing.isScheduled = false
             indexSoon()
         }
     }
 
     private func indexNow() {
-        guard !queue.withLock({ $0.isClosed }) else { return }
+        guard !queue.isClosed else { return }
         indexer.pending.forgetSettled()
         do {
             let through = clock.lastAssigned
@@ -364,47 +326,36 @@ actor CommitWriter {
         } catch {
             tables.forgetNumbers()
         }
-        isIndexing = false
-        lastIndexing = .now
+        indexing.isScheduled = false
+        indexing.last = .now
         // Also after an error, for instance a full disk: commits report it, and the index can wait.
         indexSoon()
     }
 
-    /// The maximum number of suggestions handled for an account, and remembered in total.
-    private static let suggestionLimit = (account: 100, total: 10_000)
-
     /// Creates a composite index that a query of an account would have benefited from, unless it
     /// was suggested before.
     nonisolated func requestComposite(_ index: CompositeIndex, of collection: Int64, for account: String?) {
-        let suggestion = IndexSuggestion(collection: collection, index: index)
-        let isNew = queue.withLock { queue in
-            guard !queue.isClosed, queue.knownComposites[account]?.count ?? 0 < Self.suggestionLimit.account else {
-                return false
-            }
-            if queue.knownComposites.reduce(0, { $0 + $1.value.count }) >= Self.suggestionLimit.total {
-                queue.knownComposites = [:]
-            }
-            return queue.knownComposites[account, default: []].insert(suggestion).inserted
-        }
-        guard isNew else { return }
+        let suggestion = CompositeSuggestions.Suggestion(index, of: collection)
+        guard !queue.isClosed, suggestions.add(suggestion, for: account) else { return }
         thread.async { [self] in assumeIsolated { $0.makeComposite(suggestion, for: account) } }
     }
 
-    private func makeComposite(_ suggestion: IndexSuggestion, for account: String?) {
+    private func makeComposite(_ suggestion: CompositeSuggestions.Suggestion, for account: String?) {
         do {
             let isNew = try tables.sqlite.transaction {
                 try indexer.builder.register(
-                    suggestion.index, of: suggestion.collection, for: account, limit: compositesOfAccount)
+                    suggestion.index, of: suggestion.collection, for: account,
+                    limit: configuration.compositesOfAccount)
             }
             tables.forgetNumbers()
             try indexer.builder.registered()
-            guard isNew, !isIndexing else { return }
-            isIndexing = true
+            guard isNew, !indexing.isScheduled else { return }
+            indexing.isScheduled = true
             indexNow()
         } catch {
             // The next query suggests the index again.
             tables.forgetNumbers()
-            queue.withLock { _ = $0.knownComposites[account]?.remove(suggestion) }
+            suggestions.remove(suggestion, for: account)
         }
     }
 
@@ -424,14 +375,10 @@ actor CommitWriter {
 
     /// Requests a renewal of the lease. Further requests before it has happened have no effect.
     nonisolated func requestLease() {
-        let mustAsk = queue.withLock { queue in
-            defer { queue.isLeaseRequested = true }
-            return !queue.isLeaseRequested && !queue.isClosed
-        }
-        guard mustAsk else { return }
+        guard !queue.isClosed, !isLeaseRequested.exchange(true, ordering: .relaxed) else { return }
         thread.async { [self] in
             assumeIsolated { writer in
-                writer.queue.withLock { $0.isLeaseRequested = false }
+                writer.isLeaseRequested.store(false, ordering: .relaxed)
                 // If it fails, read times do not advance, and the next reader requests it again.
                 try? writer.renewLease()
             }
@@ -446,12 +393,7 @@ actor CommitWriter {
     /// Refuses new commits, completes those submitted before, and closes the file with an exact
     /// clock.
     func close() async {
-        let rest = queue.withLock { queue in
-            queue.isClosed = true
-            defer { queue.jobs = [] }
-            return queue.jobs
-        }
-        run(rest)
+        run(queue.close())
         try? await barrier()
         for job in waiting.take(where: { _ in true }) {
             job.continuation.resume(throwing: DocumentStoreError.closed)

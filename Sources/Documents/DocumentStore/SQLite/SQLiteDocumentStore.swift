@@ -103,9 +103,11 @@ package final class SQLiteDocumentStore: SnapshotStore, OpenDocumentStore {
                 transactions: transactions)
             let writer = try CommitWriter(
                 IndexWriter(tables: tables, pending: index, batch: configuration.indexBatch), clock: clock,
-                transactions: transactions, publisher: publisher, retention: configuration.retention,
-                compositesOfAccount: configuration.accountLimits.compositeIndexes,
-                inheritedFields: configuration.inheritedFields)
+                transactions: transactions, publisher: publisher,
+                configuration: CommitWriter.Configuration(
+                    retention: configuration.retention,
+                    compositesOfAccount: configuration.accountLimits.compositeIndexes,
+                    inheritedFields: configuration.inheritedFields))
             self.writer = writer
             settings.cacheKiB = configuration.readerCacheKiB
             var made = try (0...max(1, configuration.readerCount)).map { _ in
