@@ -194,7 +194,9 @@ actor CommitWriter {
                 stored: { [tables] in try tables.document($0).map(Document.init) },
                 count: { try self.owners.count(of: $0) })
             try job.guarding?.check(proposed)
-            try effects.inherit(configuration.inheritedFields, at: time) { [tables] in try tables.documents(below: $0, limit: $1) }
+            try effects.inherit(configuration.inheritedFields, at: time) { [tables] in
+                try tables.documents(below: $0, limit: $1)
+            }
             for case let after? in effects.changed.map(\.after) {
                 let exempt = try tables.exemptFields(ofCollectionsNamed: after.name.collectionID)
                 try IndexEntries.checkCount(after, exempt: exempt)

@@ -82,7 +82,8 @@ package struct FirestoreREST: Sendable {
         case let error as JSONError:
             GRPCStatus(.invalidArgument, "Invalid JSON payload received. \(error)")
         case let error as HTTPError where error.code == .bodyTooLarge:
-            GRPCStatus(.invalidArgument, "Request payload size exceeds the limit: \(FirestoreService.requestLimit) bytes.")
+            GRPCStatus(
+                .invalidArgument, "Request payload size exceeds the limit: \(FirestoreService.requestLimit) bytes.")
         case is HTTPError: GRPCStatus(.cancelled, "The body of the request broke off.")
         default: service.status(of: error)
         }
