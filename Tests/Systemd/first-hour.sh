@@ -54,10 +54,12 @@ for name in server laptop desk; do
     lab "$name" stop >/dev/null 2>&1
     lab "$name" boot >/dev/null 2>&1 || { echo "FAILED: $name does not boot"; failed=1; finish; }
 done
-lab server copy "$(echo "$packages"/ferry-server_*.deb)" /root/ferry-server.deb
+# copy_package MACHINE PACKAGE: under the package's own name, into the directory in which it is installed.
+copy_package() { lab "$1" copy "$(echo "$packages/$2"_*.deb)" "/root/$(basename "$(echo "$packages/$2"_*.deb)")"; }
+copy_package server ferry-server
 for file in server.pem server.key; do lab server copy "$scratch/$file" "/root/$file"; done
 for name in laptop desk; do
-    lab "$name" copy "$(echo "$packages"/ferry_*.deb)" /root/ferry.deb
+    copy_package "$name" ferry
     lab "$name" exec useradd -m me
     # Stands for the session in which a person would type.
     lab "$name" exec loginctl enable-linger me
@@ -66,28 +68,29 @@ for name in laptop desk; do
     lab "$name" exec chmod 644 /home/me/ca.pem
 done
 
-# What is typed, on which machine, and by whom.
+# The machines on which a command was typed.
 typed=()
-type_as() { # MACHINE USER COMMAND
-    typed+=("$1")
-    if [[ $2 == root ]]; then lab "$1" exec sh -c "$3"; else lab "$1" user "$2" sh -c "$3"; fi
-}
+# readme START: the README's command that starts so, without sudo, which the lab does not have.
+readme() { grep -m1 -E "^    (sudo )?$1" "$here/../../README.md" | sed -E 's/^ *(sudo )?//'; }
 url=https://${address[server]}:7441
 start=$SECONDS
-check "server: install" type_as server root 'dpkg --install /root/ferry-server.deb'
+machine=https://tasks.example.org
 typed+=(server)
-check "server: set up" lab server exec sh -c \
-    "ferry-server setup $url --tls-cert /root/server.pem --tls-key /root/server.key --email me@example.org >/root/said; cat /root/said"
+check "server: install" lab server exec sh -c "cd /root && $(readme 'apt-get install ./ferry-server_')"
+typed+=(server)
+set_up=$(readme "ferry-server setup $machine" | sed "s#$machine#$url --tls-cert /root/server.pem --tls-key /root/server.key#")
+check "server: set up" lab server exec sh -c "$set_up >/root/said; cat /root/said"
 code=$(lab server exec sed -n 's/.*--code \([^ ]*\).*/\1/p' /root/said)
 password='echo "correct horse battery"'
-check "laptop: install" type_as laptop root 'dpkg --install /root/ferry.deb'
-typed+=(laptop)
-check "laptop: set up" lab laptop user me sh -c \
-    "cd && $password | ferry setup $url --code $code --tls-ca ca.pem --password-stdin"
-check "desk: install" type_as desk root 'dpkg --install /root/ferry.deb'
-typed+=(desk)
-check "desk: set up" lab desk user me sh -c \
-    "cd && $password | ferry setup $url --email me@example.org --tls-ca ca.pem --password-stdin"
+set_up=$(readme "ferry setup $machine" | sed "s#$machine#$url --tls-ca ca.pem --password-stdin#")
+for name in laptop desk; do
+    typed+=("$name")
+    check "$name: install" lab "$name" exec sh -c "cd /root && $(readme 'apt-get install ./ferry_')"
+    typed+=("$name")
+    # The second machine takes the address instead of the code.
+    [[ $name == laptop ]] && who="--code $code" || who="--email me@example.org"
+    check "$name: set up" lab "$name" user me sh -c "cd && $password | ${set_up/--code CODE/$who}"
+done
 check "the first task is on the second machine" sh -c \
     "LAB_NAME=hour-laptop '$here/lab.sh' user me ferry add Buy milk && for i in \$(seq 300); do
      LAB_NAME=hour-desk '$here/lab.sh' exec test -f '/home/me/Tasks/Buy milk.md' && exit 0; sleep 0.1; done; exit 1"
