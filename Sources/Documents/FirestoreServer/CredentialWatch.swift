@@ -1,6 +1,7 @@
 import DocumentStore
 import GRPCProtocol
 import GRPCServer
+import SystemIO
 
 /// Watches the credential of a call for as long as its stream is open.
 struct CredentialWatch: Sendable {
@@ -9,6 +10,7 @@ struct CredentialWatch: Sendable {
     let authenticator: any CallerAuthenticator
     /// Seconds since 1970.
     let now: @Sendable () -> Int64
+    let environment: Environment
 
     /// Ends a stream, by throwing, when the caller's token does, so that the client comes back with
     /// a new one, or when the account is disabled or its sessions are ended.
@@ -24,7 +26,7 @@ struct CredentialWatch: Sendable {
             }
             if case .user(_, let expires?, _, _) = caller {
                 group.addTask {
-                    try await Task.sleep(for: .seconds(max(0, expires - now())))
+                    try await environment.sleep(for: .seconds(max(0, expires - now())))
                     throw DocumentStoreError.tokenExpired
                 }
             }

@@ -50,7 +50,7 @@ package final class DatabaseCatalog: DocumentStoreProvider {
         try await self.init(main: main, opensOthers: opensOthers) { name in
             var configuration = name == main ? mainConfiguration : SQLiteDocumentStore.Configuration()
             configuration.onDamage = onDamage
-            configuration.uptime = SQLiteDocumentStore.systemUptime
+            configuration.uptime = StoreClock.uptime
             configuration.acceptsClock = acceptsClock
             configuration.onClockNews = onClockNews
             // A fixed name for the main database, a hash of the name for others, so that no name can

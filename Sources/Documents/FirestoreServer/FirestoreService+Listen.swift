@@ -50,7 +50,8 @@ extension FirestoreService {
                     await closing.wait()
                     throw Self.stopping
                 }
-                let credential = CredentialWatch(caller: caller, call: call, authenticator: authenticator, now: now)
+                let credential = CredentialWatch(
+                    caller: caller, call: call, authenticator: authenticator, now: now, environment: environment)
                 group.addTask { try await credential.run() }
                 // Whichever ends first ends the stream and the call, and with them the others.
                 let outcome = await group.nextResult()

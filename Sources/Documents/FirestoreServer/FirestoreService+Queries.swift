@@ -1,6 +1,7 @@
 import DocumentModel
 import DocumentStore
 import FirestoreProtocol
+import SystemIO
 
 extension FirestoreService {
     func runQuery(_ request: RunQueryRequest, _ caller: Caller, _ send: Send) async throws {
@@ -10,7 +11,7 @@ extension FirestoreService {
             let metrics = ExplainMetrics(indexes: try await store.plan(request.query, for: caller.account))
             return try await send(RunQueryResponse(explainMetrics: metrics).encoded())
         }
-        let start = ContinuousClock.now
+        let start = environment.now()
         let (result, transaction) = try await store.reading(request.consistency, by: caller) { past in
             try await access.check(list: request.query, asOf: past, in: store, by: caller)
         } _: { moment in
@@ -44,7 +45,7 @@ extension FirestoreService {
         guard request.explain != nil else { return }
         let metrics = ExplainMetrics(
             indexes: result.indexes, results: count, skipped: documents.skippedCount, documents.statistics,
-            took: ContinuousClock.now - start)
+            took: environment.now() - start)
         try await send(RunQueryResponse(readTime: result.readTime, explainMetrics: metrics).encoded())
     }
 
@@ -61,7 +62,7 @@ extension FirestoreService {
             let metrics = ExplainMetrics(indexes: try await store.plan(aggregator.query, for: caller.account))
             return try await send(RunAggregationQueryResponse(explainMetrics: metrics).encoded())
         }
-        let start = ContinuousClock.now
+        let start = environment.now()
         let (result, transaction) = try await store.reading(request.consistency, by: caller) { past in
             try await access.check(list: request.query, asOf: past, in: store, by: caller)
         } _: { moment in
@@ -71,7 +72,7 @@ extension FirestoreService {
             results: result.values, transaction: transaction, readTime: result.readTime)
         if request.explain != nil {
             response.explainMetrics = ExplainMetrics(
-                indexes: result.indexes, results: 1, skipped: 0, result.statistics, took: ContinuousClock.now - start)
+                indexes: result.indexes, results: 1, skipped: 0, result.statistics, took: environment.now() - start)
         }
         try await send(response.encoded())
     }

@@ -58,7 +58,7 @@ extension FirestoreService {
         }
         // Neither may contain a slash, which would make the name one of another collection.
         try DocumentName.check(request.collectionID[...], isCollection: true)
-        let id = request.documentID.isEmpty ? Self.newID() : request.documentID
+        let id = request.documentID.isEmpty ? newID() : request.documentID
         try DocumentName.check(id[...], isCollection: false)
         let name = try DocumentName(
             database: request.parent.database, collection: request.parent.collectionPath(request.collectionID), id: id)
@@ -98,9 +98,9 @@ extension FirestoreService {
     }
 
     /// Returns a new document id in the form of the client SDKs: 20 letters and digits.
-    private static func newID() -> String {
+    private func newID() -> String {
         let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".utf8)
-        var generator = SystemRandomNumberGenerator()
+        var generator = environment
         return String(
             decoding: (0..<20).map { _ in alphabet[Int.random(in: alphabet.indices, using: &generator)] }, as: UTF8.self
         )
@@ -134,7 +134,8 @@ extension FirestoreService {
                 await closing.wait()
                 throw Self.stopping
             }
-            let credential = CredentialWatch(caller: caller, call: call, authenticator: authenticator, now: now)
+            let credential = CredentialWatch(
+                caller: caller, call: call, authenticator: authenticator, now: now, environment: environment)
             group.addTask { try await credential.run() }
             // Whichever ends first ends the call, and with it the others.
             if case .failure(let error)? = await group.nextResult() {

@@ -19,18 +19,21 @@ package struct FirestoreService: Sendable {
     let closing: AsyncGate
     /// The server's clock in seconds since 1970, by which streams with an expired token end.
     let now: @Sendable () -> Int64
+    let environment: Environment
     /// Receives the errors that clients see as INTERNAL.
     let onError: @Sendable (any Error) -> Void
 
     package init(
         catalog: any DocumentStoreProvider, authenticator: any CallerAuthenticator, access: any DocumentAccessPolicy,
-        closing: AsyncGate, now: @escaping @Sendable () -> Int64, onError: @escaping @Sendable (any Error) -> Void
+        closing: AsyncGate, now: @escaping @Sendable () -> Int64, environment: Environment = .system,
+        onError: @escaping @Sendable (any Error) -> Void
     ) {
         self.catalog = catalog
         self.authenticator = authenticator
         self.access = access
         self.closing = closing
         self.now = now
+        self.environment = environment
         self.onError = onError
     }
 

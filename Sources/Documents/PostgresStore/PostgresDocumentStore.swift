@@ -1,9 +1,9 @@
 import Cryptography
 package import DocumentModel
 package import DocumentStore
-import Glibc
 package import PostgreSQL
 import Synchronization
+package import SystemIO
 
 /// A document store on PostgreSQL, which several servers can use at once.
 ///
@@ -31,6 +31,9 @@ package final class PostgresDocumentStore: SnapshotStore, OpenDocumentStore {
         package var inheritedFields: Set<String> = []
         /// Called for documents that cannot be read.
         package var onDamage: @Sendable (any Error) -> Void = { _ in }
+        /// Returns the time in microseconds since 1970.
+        package var now: @Sendable () -> Int64 = StoreClock.system
+        package var environment = Environment.system
 
         package init() {}
     }
@@ -78,7 +81,8 @@ package final class PostgresDocumentStore: SnapshotStore, OpenDocumentStore {
         transactions = TransactionRegistry(
             limits: LockTable.Limits(
                 idle: configuration.transactionIdleLimit, total: configuration.transactionLimit,
-                lockWait: configuration.lockWaitLimit, account: configuration.accountLimits))
+                lockWait: configuration.lockWaitLimit, account: configuration.accountLimits),
+            environment: configuration.environment)
         let writer = PostgresWriter(
             database, partition: partition, session: session, known: known, transactions: transactions, hub: hub,
             configuration: configuration)
@@ -88,15 +92,16 @@ package final class PostgresDocumentStore: SnapshotStore, OpenDocumentStore {
             onIndexSuggestion: { [weak writer] in writer?.requestComposite($1, of: $0, for: $2) },
             onDamage: { [report = configuration.onDamage] in report(DocumentStoreError($0)) })
         let (hub, transactions, pause) = (hub, transactions, configuration.heartbeat / 4)
+        let environment = configuration.environment
         heartbeat = Task {
-            while (try? await Task.sleep(for: pause)) != nil {
+            while (try? await environment.sleep(for: pause)) != nil {
                 hub.tick(limit: 4)
                 transactions.expire()
             }
         }
         let interval = configuration.pollInterval
         polling = Task { [weak writer] in
-            while (try? await Task.sleep(for: interval)) != nil { writer?.catchUpSoon() }
+            while (try? await environment.sleep(for: interval)) != nil { writer?.catchUpSoon() }
         }
         writer.buildCompositesSoon()
         try await alignInheritedFields()
@@ -134,11 +139,7 @@ package final class PostgresDocumentStore: SnapshotStore, OpenDocumentStore {
 
     // MARK: The engine below `SnapshotStore`
 
-    package var wallTime: Int64 {
-        var time = timespec()
-        clock_gettime(CLOCK_REALTIME, &time)
-        return Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000
-    }
+    package var wallTime: Int64 { configuration.now() }
 
     package func readTime(visible: Int64) -> Int64 { visible }
 

@@ -58,7 +58,9 @@ actor PostgresWriter {
     /// The time up to which listeners and transactions know all commits.
     private var known: Int64
     private var layout: Int64 = -1
-    private var lastPruning = ContinuousClock.now
+    private var lastPruning: Duration
+
+    private var environment: Environment { configuration.environment }
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 
@@ -74,6 +76,7 @@ actor PostgresWriter {
         self.hub = hub
         self.configuration = configuration
         caches = WriterCaches(partition: partition)
+        lastPruning = configuration.environment.now()
     }
 
     deinit { thread.stop() }
@@ -130,12 +133,12 @@ actor PostgresWriter {
 
     /// Runs `body` again after errors that may pass.
     private func retrying<Result>(_ body: () throws -> Result) throws -> Result {
-        let end = ContinuousClock.now + Self.patience
+        let end = environment.now() + Self.patience
         var pause: UInt32 = 5000
         while true {
             do {
                 return try body()
-            } catch let error as PostgresError where error.isTransient && ContinuousClock.now < end && !queue.isClosed {
+            } catch let error as PostgresError where error.isTransient && environment.now() < end && !queue.isClosed {
                 session.rollBack()
                 forget()
                 // Only commits of this server wait here, and they cannot do without the database.
@@ -252,8 +255,8 @@ actor PostgresWriter {
 
     /// Determines what became of a COMMIT whose answer was lost.
     private func wasCommitted(_ token: [UInt8], at time: Int64, after cause: PostgresError) throws -> Bool {
-        let end = ContinuousClock.now + Self.patience
-        while ContinuousClock.now < end, !queue.isClosed {
+        let end = environment.now() + Self.patience
+        while environment.now() < end, !queue.isClosed {
             do {
                 let connection = try session.connected()
                 // The lock waits until the server has ended the lost connection's transaction.
@@ -302,8 +305,8 @@ actor PostgresWriter {
     /// Retries waiting commits after a delay. A retry that comes too late or too early does no
     /// harm.
     private func wake(after delay: Duration) {
-        Task { [weak self] in
-            try? await Task.sleep(for: delay + .milliseconds(1))
+        Task { [weak self, environment] in
+            try? await environment.sleep(for: delay + .milliseconds(1))
             self?.retryDue()
         }
     }
@@ -414,8 +417,8 @@ actor PostgresWriter {
     /// The statements that remove old changes, if it is time for that.
     private func pruning(at now: Int64) -> [PostgresStatement] {
         let pause = min(Self.pruningPause, configuration.retention / 4)
-        guard ContinuousClock.now - lastPruning >= pause else { return [] }
-        lastPruning = .now
+        guard environment.now() - lastPruning >= pause else { return [] }
+        lastPruning = environment.now()
         let limit = now - configuration.retention.components.seconds * 1_000_000
         // The horizon moves in the transaction that deletes the rows.
         let sql = """

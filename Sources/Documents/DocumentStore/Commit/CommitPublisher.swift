@@ -38,6 +38,7 @@ final class CommitPublisher: Sendable {
     private let synchronize: @Sendable (borrowing FileDescriptor) throws -> Void
     private let listeners: ListenHub
     private let transactions: TransactionRegistry
+    private let environment: Environment
 
     /// Creates a publisher.
     ///
@@ -46,12 +47,13 @@ final class CommitPublisher: Sendable {
     ///   - synchronize: returns once everything written to the file before is on disk.
     init(
         log: consuming FileDescriptor, synchronize: @escaping @Sendable (borrowing FileDescriptor) throws -> Void,
-        listeners: ListenHub, transactions: TransactionRegistry
+        listeners: ListenHub, transactions: TransactionRegistry, environment: Environment
     ) {
         self.log = log
         self.synchronize = synchronize
         self.listeners = listeners
         self.transactions = transactions
+        self.environment = environment
     }
 
     deinit { thread.stop() }
@@ -111,7 +113,7 @@ final class CommitPublisher: Sendable {
                 return state.groups
             }
             guard !groups.isEmpty else { return }
-            let start = ContinuousClock.now
+            let start = environment.now()
             do {
                 if groups.contains(where: \.needsSync) { try synchronize(log) }
             } catch {
@@ -122,7 +124,7 @@ final class CommitPublisher: Sendable {
                 }
                 return writer.repairSoon()
             }
-            let duration = ContinuousClock.now - start
+            let duration = environment.now() - start
             state.withLock { state in
                 state.last = (state.answerCount, duration)
                 state.groups.removeFirst(groups.count)
@@ -140,10 +142,10 @@ final class CommitPublisher: Sendable {
         let last = state.withLock { $0.last }
         let patience = min(last.duration * 3 / 4, .milliseconds(10))
         guard patience > .microseconds(250) else { return }
-        let start = ContinuousClock.now
+        let start = environment.now()
         var (count, arrival) = (0, start)
         while true {
-            let (present, now) = (state.withLock { $0.answerCount }, ContinuousClock.now)
+            let (present, now) = (state.withLock { $0.answerCount }, environment.now())
             if present != count { (count, arrival) = (present, now) }
             let end = min(start + patience, arrival + patience / 4)
             if count >= last.commits || now >= end { return }

@@ -16,12 +16,14 @@ actor CommitWriter {
         let compositesOfAccount: Int
         /// The fields that documents below a document inherit.
         let inheritedFields: Set<String>
+        let environment: Environment
     }
 
     /// The work on the index that commits do not wait for.
     private struct Indexing {
         var isScheduled = false
-        var last = ContinuousClock.now
+        /// The time of the last update of the index.
+        var last: Duration
     }
 
     private enum Outcome {
@@ -49,10 +51,11 @@ actor CommitWriter {
     private var owners: OwnerCounts
     private var retention: ChangeRetention
     private var indexer: IndexWriter
-    private var indexing = Indexing()
+    private var indexing: Indexing
     private var waiting = WaitingCommits()
 
     private var tables: DocumentTables { writer.tables }
+    private var environment: Environment { configuration.environment }
 
     /// The maximum time that pending index entries wait while commits keep coming. Limits what must
     /// be read again after a crash.
@@ -74,6 +77,7 @@ actor CommitWriter {
         owners = OwnerCounts(tables)
         retention = try ChangeRetention(writer, positions, configuration.retention)
         self.indexer = indexer
+        indexing = Indexing(last: configuration.environment.now())
     }
 
     deinit { thread.stop() }
@@ -240,8 +244,8 @@ actor CommitWriter {
     /// Retries waiting commits after a delay. A retry that comes too late or too early does no
     /// harm.
     private func wake(after delay: Duration) {
-        Task { [weak self] in
-            try? await Task.sleep(for: delay + .milliseconds(1))
+        Task { [weak self, environment] in
+            try? await environment.sleep(for: delay + .milliseconds(1))
             self?.retryDue()
         }
     }
@@ -293,15 +297,15 @@ actor CommitWriter {
         guard !indexing.isScheduled, indexer.hasWork else { return }
         indexing.isScheduled = true
         let newest = clock.lastAssigned
-        Task { [weak self] in
-            try? await Task.sleep(for: .seconds(1))
+        Task { [weak self, environment] in
+            try? await environment.sleep(for: .seconds(1))
             guard let self else { return }
             thread.async { [self] in assumeIsolated { $0.indexUnlessBusy(since: newest) } }
         }
     }
 
     private func indexUnlessBusy(since newest: Int64) {
-        if clock.lastAssigned == newest || ContinuousClock.now - indexing.last > Self.indexingPause || indexer.isBusy {
+        if clock.lastAssigned == newest || environment.now() - indexing.last > Self.indexingPause || indexer.isBusy {
             indexNow()
         } else {
             indexing.isScheduled = false
@@ -329,7 +333,7 @@ actor CommitWriter {
             tables.forgetNumbers()
         }
         indexing.isScheduled = false
-        indexing.last = .now
+        indexing.last = environment.now()
         // Also after an error, for instance a full disk: commits report it, and the index can wait.
         indexSoon()
     }

@@ -1,7 +1,7 @@
 package import DocumentModel
 import FirestoreProtocol
-import Glibc
 import Synchronization
+package import SystemIO
 
 /// A document store without a disk: the reference with which the SQLite store is compared, and
 /// equally strict.
@@ -15,6 +15,7 @@ package actor MemoryDocumentStore: DocumentStore {
     private let transactions: TransactionRegistry
     private let inheritedFields: Set<String>
     private let now: @Sendable () -> Int64
+    private let environment: Environment
     private var history = DocumentHistory()
     private var owners = MemoryOwners()
     /// The commits of streams by stream and number.
@@ -32,21 +33,22 @@ package actor MemoryDocumentStore: DocumentStore {
     package init(
         _ database: DatabaseName, lockWaitLimit: Duration = .seconds(15),
         accountLimits: AccountLimits = AccountLimits(),
-        inheritedFields: Set<String> = [],
+        inheritedFields: Set<String> = [], environment: Environment = .system,
         now: (@Sendable () -> Int64)? = nil
     ) {
         self.database = database
         self.inheritedFields = inheritedFields
-        currentEpoch = Mutex(Self.makeEpoch())
+        self.environment = environment
+        currentEpoch = Mutex(Self.makeEpoch(environment))
         var limits = LockTable.Limits()
         limits.lockWait = lockWaitLimit
         limits.account = accountLimits
-        transactions = TransactionRegistry(limits: limits)
-        self.now = now ?? CommitClock.system
+        transactions = TransactionRegistry(limits: limits, environment: environment)
+        self.now = now ?? StoreClock.system
     }
 
-    private static func makeEpoch() -> [UInt8] {
-        var generator = SystemRandomNumberGenerator()
+    private static func makeEpoch(_ environment: Environment) -> [UInt8] {
+        var generator = environment
         return (0..<8).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
     }
 
@@ -58,7 +60,7 @@ package actor MemoryDocumentStore: DocumentStore {
         owners.add(
             history.documents(at: time).map { CommitEffects.Effect(name: $0.name, before: nil, after: $0) }
         ) { [history] in history.document($0, at: time)?.fields }
-        currentEpoch.withLock { $0 = Self.makeEpoch() }
+        currentEpoch.withLock { $0 = Self.makeEpoch(environment) }
         signalEvent()
     }
 
@@ -180,7 +182,7 @@ package actor MemoryDocumentStore: DocumentStore {
         let pause = min(.seconds(1), deadline - transactions.now()) + .milliseconds(1)
         // Wakes the waiting callers even if no transaction ends, so that time limits are noticed.
         let alarm = Task {
-            try? await Task.sleep(for: pause)
+            try? await environment.sleep(for: pause)
             wakeWaiters()
         }
         await withCheckedContinuation { waiters.append($0) }

@@ -1,5 +1,4 @@
 import DocumentModel
-import Glibc
 import Synchronization
 
 /// The clock of a database: strictly increasing commit times, and read times that no later commit
@@ -63,19 +62,6 @@ final class CommitClock: ListenClock {
         }
         if let news { onNews(news) }
         return time
-    }
-
-    /// A clock that continues while the machine is suspended and never jumps.
-    static let systemUptime: @Sendable () -> Int64 = {
-        var time = timespec()
-        clock_gettime(CLOCK_BOOTTIME, &time)
-        return Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000
-    }
-
-    static let system: @Sendable () -> Int64 = {
-        var time = timespec()
-        clock_gettime(CLOCK_REALTIME, &time)
-        return Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000
     }
 
     /// Returns the time of the next commit. Only the writer calls it, and publishes commits in the

@@ -96,7 +96,7 @@ struct ConsistencyCheck {
     func log(visible: Int64) throws -> [String] {
         var problems: [String] = []
         let newest = try sqlite.first("SELECT max(update_time) FROM document") { $0.int64(0) } ?? 0
-        let wall = CommitClock.system()
+        let wall = StoreClock.system()
         if ClockGuard.isAhead(newest: visible, wall: wall) {
             problems.append(
                 "The newest commit is at \(Timestamp(microseconds: visible)), ahead of the clock, which is at "

@@ -40,7 +40,7 @@ package final class SQLiteDocumentStore: SnapshotStore, OpenDocumentStore {
         /// Called for each document that listeners are not notified of because it cannot be read.
         package var onDamage: @Sendable (DocumentStoreError) -> Void = { _ in }
         /// Returns the time in microseconds since 1970.
-        package var now: @Sendable () -> Int64 = CommitClock.system
+        package var now: @Sendable () -> Int64 = StoreClock.system
         /// Returns the microseconds of a clock that never jumps, with which jumps of `now` are
         /// detected; nil if `now` is always believed.
         ///
@@ -50,6 +50,7 @@ package final class SQLiteDocumentStore: SnapshotStore, OpenDocumentStore {
         package var acceptsClock = false
         /// Called when the clock jumps. Must be fast.
         package var onClockNews: @Sendable (ClockNews) -> Void = { _ in }
+        package var environment = Environment.system
 
         package init() {}
     }
@@ -97,17 +98,18 @@ package final class SQLiteDocumentStore: SnapshotStore, OpenDocumentStore {
             transactions = TransactionRegistry(
                 limits: LockTable.Limits(
                     idle: configuration.transactionIdleLimit, total: configuration.transactionLimit,
-                    lockWait: configuration.lockWaitLimit, account: configuration.accountLimits))
+                    lockWait: configuration.lockWaitLimit, account: configuration.accountLimits),
+                environment: configuration.environment)
             let publisher = CommitPublisher(
                 log: try Self.openLog(of: sqlite), synchronize: configuration.synchronize, listeners: hub,
-                transactions: transactions)
+                transactions: transactions, environment: configuration.environment)
             let writer = try CommitWriter(
                 IndexWriter(tables: tables, pending: index, batch: configuration.indexBatch), clock: clock,
                 transactions: transactions, publisher: publisher,
                 configuration: CommitWriter.Configuration(
                     retention: configuration.retention,
                     compositesOfAccount: configuration.accountLimits.compositeIndexes,
-                    inheritedFields: configuration.inheritedFields))
+                    inheritedFields: configuration.inheritedFields, environment: configuration.environment))
             self.writer = writer
             settings.cacheKiB = configuration.readerCacheKiB
             var made = try (0...max(1, configuration.readerCount)).map { _ in
@@ -123,8 +125,8 @@ package final class SQLiteDocumentStore: SnapshotStore, OpenDocumentStore {
             throw DocumentStoreError(error)
         }
         let (hub, transactions, pause) = (hub, transactions, configuration.heartbeat / 4)
-        heartbeat = Task {
-            while (try? await Task.sleep(for: pause)) != nil {
+        heartbeat = Task { [environment = configuration.environment] in
+            while (try? await environment.sleep(for: pause)) != nil {
                 hub.tick(limit: 4)
                 transactions.expire()
             }
@@ -135,9 +137,6 @@ package final class SQLiteDocumentStore: SnapshotStore, OpenDocumentStore {
     }
 
     deinit { heartbeat.cancel() }
-
-    /// A clock for `Configuration.uptime`.
-    package static var systemUptime: @Sendable () -> Int64 { CommitClock.systemUptime }
 
     /// The time by which the newest commit is ahead of the clock because the clock was wrong once;
     /// nil if it is not ahead.

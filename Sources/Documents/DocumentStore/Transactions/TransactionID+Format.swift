@@ -11,10 +11,9 @@ extension TransactionID {
     private static let contentCount = 17
     private static let codeCount = 16
 
-    init(_ kind: Kind, number: UInt64, account: String?, key: [UInt8]) {
-        var generator = SystemRandomNumberGenerator()
+    init(_ kind: Kind, number: UInt64, nonce: UInt64, account: String?, key: [UInt8]) {
         var bytes = [kind.rawValue]
-        for word in [number, generator.next()] {
+        for word in [number, nonce] {
             for shift in stride(from: 56, through: 0, by: -8) {
                 bytes.append(UInt8(truncatingIfNeeded: word >> UInt64(shift)))
             }

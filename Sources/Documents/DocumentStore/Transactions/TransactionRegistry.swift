@@ -1,6 +1,7 @@
 import Cryptography
 package import DocumentModel
 import Synchronization
+package import SystemIO
 
 /// The open transactions of a database, shared by its readers, which acquire locks, and its writer,
 /// which respects them.
@@ -15,17 +16,18 @@ package final class TransactionRegistry: Sendable {
 
     package let limits: LockTable.Limits
     private let state: Mutex<State>
-    private let start = ContinuousClock.now
+    private let environment: Environment
     /// The key that authenticates ids for the lifetime of the process. Transactions live no longer.
     private let key = RandomBytes.make(32)
 
-    package init(limits: LockTable.Limits) {
+    package init(limits: LockTable.Limits, environment: Environment) {
         self.limits = limits
+        self.environment = environment
         state = Mutex(State(locks: LockTable(limits: limits)))
     }
 
     /// Returns the time used for transactions.
-    package func now() -> Duration { ContinuousClock.now - start }
+    package func now() -> Duration { environment.now() }
 
     /// Returns the kind of a transaction, open or not.
     func kind(of id: TransactionID) throws(DocumentStoreError) -> TransactionID.Kind {
@@ -50,14 +52,15 @@ package final class TransactionRegistry: Sendable {
         return try state.withLock { state throws(DocumentStoreError) in
             state.lastAge = max(UInt64(clamping: wallTime), state.lastAge + 1)
             let age = retry?.number ?? state.lastAge
-            let id = TransactionID(.readWrite, number: age, account: account, key: key)
+            let id = TransactionID(.readWrite, number: age, nonce: environment.random(), account: account, key: key)
             try state.locks.begin(id, age: age, at: now)
             return id
         }
     }
 
     func beginReadOnly(for account: String?, at time: Int64) throws(DocumentStoreError) -> TransactionID {
-        let id = TransactionID(.readOnly, number: UInt64(bitPattern: time), account: account, key: key)
+        let id = TransactionID(
+            .readOnly, number: UInt64(bitPattern: time), nonce: environment.random(), account: account, key: key)
         let now = now()
         try state.withLock { state throws(DocumentStoreError) in
             // Read-only transactions hold no locks, so their age does not matter.
