@@ -7,6 +7,7 @@ FERRY_BIN names the directory with the release programs. Needs a quiet machine a
 """
 import os
 import random
+import re
 import shutil
 import statistics
 import subprocess
@@ -119,13 +120,22 @@ def measure_commands(pair, tasks, bar):
             f"median {statistics.median(times):.1f} ms, worst {max(times):.1f} ms", bar)
 
 
+def wakeups(program):
+    """The number of times that threads of a process had to wait, and went on."""
+    texts = (path.read_text() for path in Path(f"/proc/{program.process.pid}/task").glob("*/status"))
+    return sum(int(re.search(r"^voluntary_ctxt_switches:\s+(\d+)", text, re.M)[1]) for text in texts)
+
+
 def measure_idle(pair, seconds=60):
     time.sleep(15)
     before = [cpu(machine.daemon) for machine in (pair.a, pair.b)]
+    asleep = [wakeups(machine.daemon) for machine in (pair.a, pair.b)]
     time.sleep(seconds)
+    woken = [(wakeups(machine.daemon) - start) / seconds for machine, start in zip((pair.a, pair.b), asleep)]
     used = [(cpu(machine.daemon) - start) / seconds * 100 for machine, start in zip((pair.a, pair.b), before)]
     say(f"idle, 10,000 tasks in sync, {seconds} s: CPU of ferryd", " / ".join(f"{share:.3f} %" for share in used), "≤ 0.1 %")
-    say("resident memory of ferryd", " / ".join(f"{rss(machine.daemon):.1f} MiB" for machine in (pair.a, pair.b)), "≤ 40 MiB")
+    say("idle: wake-ups of all threads of ferryd", " / ".join(f"{rate:.1f}/s" for rate in woken), "≤ 2/s, of which libdispatch's monitor is 1/s")
+    say("resident memory of ferryd", " / ".join(f"{rss(machine.daemon):.1f} MiB" for machine in (pair.a, pair.b)), "≤ 35 MiB")
     say("resident memory of ferry-server", f"{rss(pair.server):.1f} MiB", "")
 
 
