@@ -15,7 +15,7 @@ package final class DirectoryBucketStore: Sendable {
     package let index: BucketIndex
     let directory: String
     private let threads: WorkerThreads
-    private let hashing = HashBatcher()
+    private let hashing = DigestBatcher()
     let segments: ObjectSegments
     private let recent = RecentFiles(limit: 256 << 20, readLimit: 32 << 20)
     private let directories: [FileDirectory]

@@ -3,7 +3,7 @@ import SystemIO
 
 /// Computes the digests of bodies in memory. Bodies that arrive at the same time are hashed side by
 /// side, in a fraction of the processor time.
-final class HashBatcher: Sendable {
+final class DigestBatcher: Sendable {
     private struct Waiting: Sendable {
         let bytes: [UInt8]
         let wanted: ObjectDigests.Wanted

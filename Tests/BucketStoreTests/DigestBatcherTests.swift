@@ -4,12 +4,12 @@ import Testing
 
 @testable import BucketStore
 
-struct HashBatcherTests {
+struct DigestBatcherTests {
     @Test(arguments: [1, 3])
     func `bodies that wait together have the digests that each has alone`(threadCount: Int) async throws {
         let threads = try WorkerThreads(count: threadCount, named: "hashing")
         defer { threads.stop() }
-        let hashing = HashBatcher()
+        let hashing = DigestBatcher()
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0..<200 {
                 group.addTask {
