@@ -37,6 +37,35 @@ import Testing
         #expect(throws: RulesSyntaxError.self) { try Sample.rules("true", functions: functions) }
     }
 
+    /// What published files do: a semicolon is missing after a condition or before a comment, lists end
+    /// with a comma, methods stand on lines of their own, and functions are outside the service.
+    @Test func publishedFormsAreRead() throws {
+        let rules = try Ruleset(
+            parsing: """
+                \u{FEFF}rules_version = "2"
+                function isKnown(user) { let id = user.uid return id != null }
+                service cloud.firestore {
+                  match /databases/{database}/documents {
+                    match /a/{id} {
+                      allow get,
+                        list // one more
+                        , create
+                        : if isKnown(request.auth) && id in ['one', 'two',]
+                      allow update; // anyone
+                      /* not yet */ allow delete
+                      match /b/{c} { allow read: if (true) }
+                    }
+                  }
+                }
+                service firebase.storage { match /b/{bucket}/o { match /{name=**} { allow read } } }
+                """)
+        func allows(_ method: RulesMethod, _ path: String) throws -> Bool {
+            rules.decide(RulesRequest(method, try Sample.name(path), by: Sample.ann, at: Sample.time)) == .allowed
+        }
+        #expect(try allows(.get, "a/one") && allows(.update, "a/x") && allows(.delete, "a/x") && allows(.get, "a/x/b/c"))
+        #expect(try !allows(.get, "a/three"))
+    }
+
     @Test func depthIsBounded() throws {
         let deep = String(repeating: "(", count: 5000) + "true" + String(repeating: ")", count: 5000)
         #expect(throws: RulesSyntaxError.self) { try Sample.rules(deep) }
