@@ -144,10 +144,14 @@ extension Caller {
     /// `request.auth` of the caller's requests, with all claims of the token.
     fileprivate var authentication: RulesAuthentication? {
         guard case .user(let id, _, let address, let claims) = self else { return nil }
+        return RulesAuthentication(userID: id, token: Self.token(id, address, claims))
+    }
+
+    private static func token(_ id: String, _ address: String?, _ claims: JSONObject) -> [String: Value] {
         var token = claims.members.reduce(into: [String: Value]()) { $0[$1.key] = Value(claim: $1.value) }
         (token["sub"], token["user_id"]) = (.string(id), .string(id))
         if let address { token["email"] = .string(address) }
-        return RulesAuthentication(userID: id, token: token)
+        return token
     }
 }
 

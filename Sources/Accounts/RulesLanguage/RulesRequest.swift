@@ -47,7 +47,7 @@ package struct RulesRequest: Sendable {
     /// The segments of the path as `match` sees them.
     var segments: [RequestSegment] {
         var segments: [RequestSegment] = [.known("databases"), .known(database.database), .known("documents")]
-        segments += path.split(separator: "/").map { .known(String($0)) }
+        segments += path.utf8.split(separator: UInt8(ascii: "/")).map { .known(String(Substring($0))) }
         guard let query else { return segments }
         if query.allDescendants || query.collectionID == nil { segments.append(.unknownMany) }
         segments.append(query.collectionID.map { .known($0) } ?? .unknown)
@@ -69,10 +69,15 @@ package struct RulesAuthentication: Sendable {
     /// The account's id.
     package var userID: String
     /// The claims of the account's ID token.
-    package var token: [String: Value]
+    package var token: [String: Value] { claims() }
 
-    package init(userID: String, token: [String: Value] = [:]) {
+    private let claims: @Sendable () -> [String: Value]
+
+    /// Creates an account.
+    ///
+    /// - Parameter token: The claims, evaluated only if a condition asks for one.
+    package init(userID: String, token: @autoclosure @escaping @Sendable () -> [String: Value] = [:]) {
         self.userID = userID
-        self.token = token
+        claims = token
     }
 }

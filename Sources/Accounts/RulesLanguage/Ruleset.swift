@@ -40,7 +40,7 @@ package struct Ruleset: Sendable {
             ])
         }
         for alternative in alternatives {
-            let resource = RuleValue.map(.view(QueryResourceView(constraints: alternative)))
+            let resource = RuleValue.map(.view(QueryResourceView(alternative)))
             let decision = decide(request, resource: resource, lookup)
             guard case .allowed = decision else { return decision }
         }
@@ -52,31 +52,37 @@ package struct Ruleset: Sendable {
     ) -> RulesDecision {
         var evaluator = Evaluator(program, request, resource: resource, lookup: lookup)
         var failures: [RulesFailure] = []
-        for candidate in PathMatcher.candidates(for: request.method, at: request.segments, in: program) {
-            guard let condition = candidate.allow.condition else { return .allowed }
+        var decision: RulesDecision?
+        PathMatcher.search(program, for: request.method, at: request.segments) { allow, captures in
             do throws(Interruption) {
-                switch try evaluator.evaluate(condition, in: Evaluator.Frame(captures: candidate.captures)) {
-                case .boolean(true): return .allowed
-                case .boolean: failures.append(failure("This condition is false.", of: candidate))
-                case .unknown:
-                    failures.append(
-                        failure("The query does not prove this condition for every document.", of: candidate))
-                case let other:
-                    failures.append(failure("This condition is a \(other.typeName), not a bool.", of: candidate))
+                guard let reason = try Self.reason(against: allow, captures, &evaluator) else {
+                    decision = .allowed
+                    return true
                 }
+                failures.append(RulesFailure(position: allow.position, message: reason))
             } catch {
                 switch error {
                 case .failed(let failure): failures.append(failure)
-                case .limited(let failure): return .denied(failures + [failure])
-                case .needs(let needed): return .needs(needed)
+                case .limited(let failure): decision = .denied(failures + [failure])
+                case .needs(let needed): decision = .needs(needed)
                 }
             }
+            return decision != nil
         }
-        return .denied(failures)
+        return decision ?? .denied(failures)
     }
 
-    private func failure(_ message: String, of candidate: PathMatcher.Candidate) -> RulesFailure {
-        RulesFailure(position: candidate.allow.position, message: message)
+    /// Returns why a condition does not allow a request; nil if it does.
+    private static func reason(
+        against allow: Program.Allow, _ captures: [RuleValue], _ evaluator: inout Evaluator
+    ) throws(Interruption) -> String? {
+        guard let condition = allow.condition else { return nil }
+        switch try evaluator.evaluate(condition, in: Evaluator.Frame(captures: captures)) {
+        case .boolean(true): return nil
+        case .boolean: return "This condition is false."
+        case .unknown: return "The query does not prove this condition for every document."
+        case let other: return "This condition is a \(other.typeName), not a bool."
+        }
     }
 }
 

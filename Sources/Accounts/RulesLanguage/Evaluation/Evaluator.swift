@@ -16,7 +16,7 @@ struct Evaluator {
     static let workLimit = 1_000_000
 
     let program: Program
-    private let request: RulesRequest
+    private let database: DatabaseName
     private let requestValue: RuleValue
     private let resource: RuleValue
     /// Returns a document as far as it is known; nil if it has to be looked up first.
@@ -35,10 +35,10 @@ struct Evaluator {
         lookup: @escaping (NeededDocument) -> Document??
     ) {
         self.program = program
-        self.request = request
+        database = request.database
         self.resource = resource
         self.lookup = lookup
-        requestValue = .map(.view(RequestView(request: request)))
+        requestValue = .map(.view(RequestView(request)))
     }
 
     /// The variables of one place.
@@ -53,30 +53,29 @@ struct Evaluator {
         defer { nesting -= 1 }
         guard expressions <= Self.expressionLimit, nesting <= Self.nestingLimit else {
             throw .limited(
-                failure(
-                    nesting <= Self.nestingLimit
-                        ? "More than \(Self.expressionLimit) expressions are evaluated."
-                        : "Expressions are nested more than \(Self.nestingLimit) deep.", at: node))
+                nesting <= Self.nestingLimit
+                    ? "More than \(Self.expressionLimit) expressions are evaluated."
+                    : "Expressions are nested more than \(Self.nestingLimit) deep.", at: node)
         }
         switch node.kind {
         case .constant(let value): return value
         case .request: return requestValue
         case .resource: return resource
         case .capture(let index):
-            guard frame.captures.indices.contains(index) else { throw fail("This wildcard has no value.", at: node) }
+            guard frame.captures.indices.contains(index) else { throw .failed("This wildcard has no value.", at: node) }
             return frame.captures[index]
         case .local(let index):
-            guard frame.locals.indices.contains(index) else { throw fail("This variable has no value.", at: node) }
+            guard frame.locals.indices.contains(index) else { throw .failed("This variable has no value.", at: node) }
             return frame.locals[index]
         case .member(let value, let name):
-            return try member(name, of: try evaluate(value, in: frame), at: node)
+            return try Self.member(name, of: try evaluate(value, in: frame), at: node)
         case .all(let operands): return try decide(operands, endsOn: false, in: frame)
         case .any(let operands): return try decide(operands, endsOn: true, in: frame)
         case .not(let value):
             switch try evaluate(value, in: frame) {
             case .boolean(let value): return .boolean(!value)
             case .unknown: return .unknown(.anything)
-            case let other: throw fail("\"!\" needs a bool, not a \(other.typeName).", at: node)
+            case let other: throw .failed("\"!\" needs a bool, not a \(other.typeName).", at: node)
             }
         case .binary(let operation, let left, let right):
             let (left, right) = (try evaluate(left, in: frame), try evaluate(right, in: frame))
@@ -88,7 +87,7 @@ struct Evaluator {
             switch try evaluate(condition, in: frame) {
             case .boolean(let value): return try evaluate(value ? first : second, in: frame)
             case .unknown: return .unknown(.anything)
-            case let other: throw fail("\"?\" needs a bool, not a \(other.typeName).", at: node)
+            case let other: throw .failed("\"?\" needs a bool, not a \(other.typeName).", at: node)
             }
         case .typeTest(let value, let type):
             return type.includes(try evaluate(value, in: frame)).map(RuleValue.boolean) ?? .unknown(.anything)
@@ -140,7 +139,7 @@ struct Evaluator {
             return elements.contains(where: \.mayBeAbsent) ? .unknown(.anything) : .list(.built(elements))
         case .map(let entries): return try map(entries, in: frame)
         case .path(let segments): return try path(segments, in: frame, at: node)
-        default: throw fail("This expression cannot be evaluated.", at: node)
+        default: throw .failed("This expression cannot be evaluated.", at: node)
         }
     }
 
@@ -167,8 +166,7 @@ struct Evaluator {
                 case .boolean: break
                 case .unknown: isOpen = true
                 case let other:
-                    throw .failed(
-                        failure("\"\(end ? "||" : "&&")\" needs bools, not a \(other.typeName).", at: operand))
+                    throw .failed("\"\(end ? "||" : "&&")\" needs bools, not a \(other.typeName).", at: operand)
                 }
             } catch {
                 guard case .failed = error else { throw error }
@@ -182,13 +180,13 @@ struct Evaluator {
     private mutating func call(
         _ index: Int, _ arguments: [Node], in frame: Frame, at node: Node
     ) throws(Interruption) -> RuleValue {
-        guard program.functions.indices.contains(index) else { throw fail("There is no such function.", at: node) }
+        guard program.functions.indices.contains(index) else { throw .failed("There is no such function.", at: node) }
         let function = program.functions[index]
         var inner = Frame(captures: frame.captures, locals: try evaluate(arguments, in: frame))
         depth += 1
         defer { depth -= 1 }
         guard depth <= Self.callDepthLimit else {
-            throw .limited(failure("Functions call each other more than \(Self.callDepthLimit) deep.", at: node))
+            throw .limited("Functions call each other more than \(Self.callDepthLimit) deep.", at: node)
         }
         for variable in function.variables { inner.locals.append(try evaluate(variable, in: inner)) }
         let result = try evaluate(function.result, in: inner)
@@ -197,13 +195,13 @@ struct Evaluator {
 
     // MARK: Members, maps and paths
 
-    private func member(_ name: String, of value: RuleValue, at node: Node) throws(Interruption) -> RuleValue {
+    private static func member(_ name: String, of value: RuleValue, at node: Node) throws(Interruption) -> RuleValue {
         switch value {
         case .map(let map):
-            guard let member = map.value(of: name) else { throw fail("There is no \"\(name)\" here.", at: node) }
+            guard let member = map.value(of: name) else { throw .failed("There is no \"\(name)\" here.", at: node) }
             return member
         case .unknown: return .unknown(.anything)
-        default: throw fail("A \(value.typeName) has no \"\(name)\".", at: node)
+        default: throw .failed("A \(value.typeName) has no \"\(name)\".", at: node)
         }
     }
 
@@ -213,7 +211,7 @@ struct Evaluator {
         var built: [String: RuleValue] = [:]
         for (key, value) in entries {
             guard case .string(let name) = try evaluate(key, in: frame) else {
-                throw fail("The key of a map must be a string.", at: key)
+                throw .failed("The key of a map must be a string.", at: key)
             }
             built[name] = try evaluate(value, in: frame)
         }
@@ -233,7 +231,8 @@ struct Evaluator {
                 case .integer(let number): path.append(String(number))
                 case .path(let inner): path += inner
                 case .unknown: return .unknown(.anything)
-                case let other: throw fail("A segment of a path must be a string, not a \(other.typeName).", at: value)
+                case let other:
+                    throw .failed("A segment of a path must be a string, not a \(other.typeName).", at: value)
                 }
             }
         }
@@ -250,32 +249,24 @@ struct Evaluator {
         switch try evaluate(path, in: frame) {
         case .path(let value): segments = value
         case .unknown: return nil
-        case let other: throw fail("A document is found by its path, not by a \(other.typeName).", at: path)
+        case let other: throw .failed("A document is found by its path, not by a \(other.typeName).", at: path)
         }
-        guard segments.count >= 5, segments[0] == "databases", segments[1] == request.database.database,
+        guard segments.count >= 5, segments[0] == "databases", segments[1] == database.database,
             segments[2] == "documents",
             let name = try? DocumentName(
-                database: request.database, path: segments.dropFirst(3).joined(separator: "/"))
+                database: database, path: segments.dropFirst(3).joined(separator: "/"))
         else {
-            throw fail(
+            throw .failed(
                 "\"/\(segments.joined(separator: "/"))\" is not the path of a document in this database.", at: path)
         }
         let needed = NeededDocument(name, after: after)
         asked.insert(needed)
         guard asked.count <= Self.documentLimit else {
-            throw .limited(failure("More than \(Self.documentLimit) other documents are asked for.", at: node))
+            throw .limited("More than \(Self.documentLimit) other documents are asked for.", at: node)
         }
         guard let found = lookup(needed) else { throw .needs(needed) }
         return .some(found)
     }
-
-    // MARK: Failures
-
-    private func failure(_ message: String, at node: Node) -> RulesFailure {
-        RulesFailure(position: node.position, message: message)
-    }
-
-    private func fail(_ message: String, at node: Node) -> Interruption { .failed(failure(message, at: node)) }
 
     /// Runs an operation, counts its work, and adds the position to its error.
     private mutating func perform(
@@ -288,9 +279,18 @@ struct Evaluator {
             return value
         } catch {
             work = Self.workLimit - counter.remaining
-            let failure = failure(error.message, at: node)
-            throw error.isLimit ? .limited(failure) : .failed(failure)
+            throw error.isLimit ? .limited(error.message, at: node) : .failed(error.message, at: node)
         }
+    }
+}
+
+extension Interruption {
+    fileprivate static func failed(_ message: String, at node: Program.Node) -> Interruption {
+        .failed(RulesFailure(position: node.position, message: message))
+    }
+
+    fileprivate static func limited(_ message: String, at node: Program.Node) -> Interruption {
+        .limited(RulesFailure(position: node.position, message: message))
     }
 }
 

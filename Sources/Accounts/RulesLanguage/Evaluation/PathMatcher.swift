@@ -3,69 +3,71 @@ struct PathMatcher {
     /// The most steps of matching for one request.
     static let stepLimit = 10_000
 
+    /// Decides by a condition that applies, with the values of the wildcards around it. Returns whether
+    /// the search ends.
+    typealias Body = (Program.Allow, [RuleValue]) -> Bool
+
+    private let method: RulesMethod
+    private let path: [RequestSegment]
     private let version: Int
+    private var captures: [RuleValue] = []
     private var steps = 0
 
-    /// A condition that applies, and the values of the wildcards around it.
-    struct Candidate {
-        let allow: Program.Allow
-        let captures: [RuleValue]
+    /// Calls `body` for the conditions for a method on a path, in the order in which they are written,
+    /// until it returns true.
+    static func search(
+        _ program: Program, for method: RulesMethod, at path: [RequestSegment], _ body: Body
+    ) {
+        var matcher = PathMatcher(method: method, path: path, version: program.version)
+        _ = matcher.visit(program.matches, at: 0, body)
     }
 
-    private init(version: Int) {
+    private init(method: RulesMethod, path: [RequestSegment], version: Int) {
+        self.method = method
+        self.path = path
         self.version = version
     }
 
-    /// Returns the conditions for a method on a path, in the order in which they are written.
-    static func candidates(
-        for method: RulesMethod, at path: [RequestSegment], in program: Program
-    ) -> [Candidate] {
-        var matcher = PathMatcher(version: program.version)
-        var found: [Candidate] = []
-        for match in program.matches { matcher.visit(match, path[...], [], method, &found) }
-        return found
-    }
-
-    private mutating func visit(
-        _ match: Program.Match, _ path: ArraySlice<RequestSegment>, _ captures: [RuleValue], _ method: RulesMethod,
-        _ found: inout [Candidate]
-    ) {
-        take(match.pattern[...], path, captures) { matcher, rest, captures in
-            guard rest.isEmpty else {
-                for inner in match.matches { matcher.visit(inner, rest, captures, method, &found) }
-                return
+    private mutating func visit(_ matches: [Program.Match], at start: Int, _ body: Body) -> Bool {
+        for match in matches {
+            let isEnd = take(match.pattern[...], at: start) { matcher, end in
+                if end == matcher.path.count {
+                    for allow in match.allows where allow.methods.contains(matcher.method) {
+                        if body(allow, matcher.captures) { return true }
+                    }
+                }
+                // Also at the end of the path, because a recursive wildcard may take nothing.
+                return matcher.visit(match.matches, at: end, body)
             }
-            for allow in match.allows where allow.methods.contains(method) {
-                found.append(Candidate(allow: allow, captures: captures))
-            }
-            // A recursive wildcard may take nothing.
-            for inner in match.matches { matcher.visit(inner, rest, captures, method, &found) }
+            if isEnd { return true }
         }
+        return false
     }
 
-    /// Calls `body` for each way in which a pattern takes the beginning of a path.
+    /// Calls `body` with the end of each beginning of the path that a pattern takes, until it returns true.
     private mutating func take(
-        _ pattern: ArraySlice<SyntaxTree.PatternSegment>, _ path: ArraySlice<RequestSegment>,
-        _ captures: [RuleValue],
-        _ body: (inout PathMatcher, ArraySlice<RequestSegment>, [RuleValue]) -> Void
-    ) {
+        _ pattern: ArraySlice<SyntaxTree.PatternSegment>, at start: Int, _ body: (inout PathMatcher, Int) -> Bool
+    ) -> Bool {
         steps += 1
-        guard steps <= Self.stepLimit else { return }
-        guard let segment = pattern.first else { return body(&self, path, captures) }
+        guard steps <= Self.stepLimit else { return true }
+        guard let segment = pattern.first else { return body(&self, start) }
         let rest = pattern.dropFirst()
         switch segment {
         case .literal(let text):
-            guard path.first == .known(text) else { return }
-            take(rest, path.dropFirst(), captures, body)
+            guard start < path.count, case .known(let known) = path[start], known == text else { return false }
+            return take(rest, at: start + 1, body)
         case .one:
-            guard let value = path.first.flatMap(Self.value) else { return }
-            take(rest, path.dropFirst(), captures + [value], body)
+            guard start < path.count, let value = Self.value(path[start]) else { return false }
+            captures.append(value)
+            defer { captures.removeLast() }
+            return take(rest, at: start + 1, body)
         case .many:
-            let least = version > 1 ? 0 : 1
-            guard path.count >= least else { return }
-            for count in least...path.count {
-                take(rest, path.dropFirst(count), captures + [Self.value(path.prefix(count))], body)
+            for end in start...path.count where end > start || version > 1 {
+                captures.append(Self.value(path[start..<end]))
+                defer { captures.removeLast() }
+                if take(rest, at: end, body) { return true }
             }
+            return false
         }
     }
 

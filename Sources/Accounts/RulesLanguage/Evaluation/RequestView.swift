@@ -1,8 +1,14 @@
 import DocumentModel
 
 /// `request` in a condition.
-struct RequestView: RuleMapView {
-    let request: RulesRequest
+final class RequestView: RuleMapView {
+    private let request: RulesRequest
+    private let authentication: RuleValue
+
+    init(_ request: RulesRequest) {
+        self.request = request
+        authentication = request.authentication.map { .map(.view(AuthenticationView($0))) } ?? .null
+    }
 
     func value(of key: String) -> RuleValue? {
         switch key {
@@ -11,7 +17,7 @@ struct RequestView: RuleMapView {
         case "path": path
         case "resource": ResourceView.value(of: request.after)
         case "time": .timestamp(request.time)
-        case "query": request.query.map { .map(.view(QueryView(query: $0))) }
+        case "query": request.query.map { .map(.view(QueryView($0))) }
         default: nil
         }
     }
@@ -24,11 +30,6 @@ struct RequestView: RuleMapView {
 
     func hasKey(_ key: String) -> Bool? { value(of: key) != nil }
 
-    private var authentication: RuleValue {
-        guard let account = request.authentication else { return .null }
-        return .map(.built(["uid": .string(account.userID), "token": .map(.stored(account.token))]))
-    }
-
     private var path: RuleValue {
         var segments: [String] = []
         for segment in request.segments {
@@ -39,13 +40,36 @@ struct RequestView: RuleMapView {
     }
 }
 
+/// `request.auth` in a condition.
+final class AuthenticationView: RuleMapView {
+    private let account: RulesAuthentication
+
+    init(_ account: RulesAuthentication) { self.account = account }
+
+    func value(of key: String) -> RuleValue? {
+        switch key {
+        case "uid": .string(account.userID)
+        case "token": .map(.stored(account.token))
+        default: nil
+        }
+    }
+
+    var entries: [String: RuleValue]? {
+        ["uid": .string(account.userID), "token": .map(.stored(account.token))]
+    }
+
+    func hasKey(_ key: String) -> Bool? { key == "uid" || key == "token" }
+}
+
 /// `resource` and `request.resource` in a condition, and what `get` returns.
-struct ResourceView: RuleMapView {
-    let document: Document
+final class ResourceView: RuleMapView {
+    private let document: Document
+
+    private init(_ document: Document) { self.document = document }
 
     /// Returns the document as a value; null if there is none.
     static func value(of document: Document?) -> RuleValue {
-        document.map { .map(.view(ResourceView(document: $0))) } ?? .null
+        document.map { .map(.view(ResourceView($0))) } ?? .null
     }
 
     func value(of key: String) -> RuleValue? {
@@ -67,13 +91,15 @@ struct ResourceView: RuleMapView {
 }
 
 /// `resource` of a query: any of the documents that one alternative of it may return.
-struct QueryResourceView: RuleMapView {
-    let constraints: QueryConstraints
+final class QueryResourceView: RuleMapView {
+    private let constraints: QueryConstraints
     let entries: [String: RuleValue]? = nil
+
+    init(_ constraints: QueryConstraints) { self.constraints = constraints }
 
     func value(of key: String) -> RuleValue? {
         switch key {
-        case "data": .map(.view(OpenMap(constraints: constraints, path: [])))
+        case "data": .map(.view(OpenMap(constraints, path: [])))
         case "id", "__name__": .unknown(.present)
         default: nil
         }
@@ -83,8 +109,10 @@ struct QueryResourceView: RuleMapView {
 }
 
 /// `request.query` in a condition.
-struct QueryView: RuleMapView {
-    let query: Query
+final class QueryView: RuleMapView {
+    private let query: Query
+
+    init(_ query: Query) { self.query = query }
 
     func value(of key: String) -> RuleValue? {
         switch key {

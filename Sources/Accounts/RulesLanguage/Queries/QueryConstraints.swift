@@ -126,7 +126,7 @@ struct QueryConstraints: Sendable {
             return Self.value(at: path[count...], in: outer)
         }
         let isMap = (Array(known.keys) + Array(open.keys)).contains { $0.count > path.count && $0.starts(with: path) }
-        if isMap { return .map(.view(OpenMap(constraints: self, path: path))) }
+        if isMap { return .map(.view(OpenMap(self, path: path))) }
         return .unknown(RuleValue.Unknown(conditions: open[path] ?? []))
     }
 

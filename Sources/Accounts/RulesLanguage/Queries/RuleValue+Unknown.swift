@@ -135,11 +135,15 @@ extension RuleValue {
 }
 
 /// The fields of the documents that a query may return, below one path.
-struct OpenMap: RuleMapView {
-    let constraints: QueryConstraints
-    let path: [String]
-
+final class OpenMap: RuleMapView {
+    private let constraints: QueryConstraints
+    private let path: [String]
     let entries: [String: RuleValue]? = nil
+
+    init(_ constraints: QueryConstraints, path: [String]) {
+        self.constraints = constraints
+        self.path = path
+    }
 
     /// Returns what is known of a key. The key may be there, so nil is never returned.
     func value(of key: String) -> RuleValue? { constraints.value(at: path + [key]) }

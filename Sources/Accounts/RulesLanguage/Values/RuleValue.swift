@@ -4,7 +4,7 @@ import DocumentModel
 ///
 /// Values are equal if they have one type and the same content; integers and floats are compared as
 /// numbers.
-indirect enum RuleValue: Sendable {
+enum RuleValue: Sendable {
     case null
     case boolean(Bool)
     case integer(Int64)
@@ -13,15 +13,15 @@ indirect enum RuleValue: Sendable {
     case bytes([UInt8])
     case timestamp(Timestamp)
     /// A length of time in nanoseconds, positive or negative.
-    case duration(Int128)
-    case latlng(GeoPoint)
+    indirect case duration(Int128)
+    indirect case latlng(GeoPoint)
     /// The segments of a path, without slashes.
     case path([String])
     case list(List)
     case set(Set<RuleValue>)
     case map(Map)
     /// The difference `first.diff(second)` of two maps.
-    case mapDifference(Map, RuleValue.Map)
+    indirect case mapDifference(Map, RuleValue.Map)
     /// Something that a query leaves open: different documents that it may return have different
     /// values here.
     case unknown(Unknown)
@@ -114,7 +114,7 @@ extension RuleValue {
 }
 
 /// A map whose values are made when they are asked for.
-protocol RuleMapView: Sendable {
+protocol RuleMapView: AnyObject, Sendable {
     /// Returns the value of a key; nil if the map lacks it.
     func value(of key: String) -> RuleValue?
     /// The entries; nil if a query leaves open which there are.
