@@ -216,7 +216,7 @@ let package = Package(
             name: "ferry-bench",
             dependencies: [
                 "CommandLineTool", "Cryptography", "DocumentModel", "FirestoreProtocol", "GRPCClient", "GRPCProtocol",
-                "ObjectStorage", "SQLite", "SystemIO",
+                "ObjectStorage", "RulesLanguage", "SQLite", "SystemIO",
             ],
             path: "Tests/Benchmark/ferry-bench", swiftSettings: settings),
         testKit("SystemTestKit", uses: ["SystemIO"]),

@@ -11,6 +11,7 @@ struct Bench: Sendable {
         case initial
         case memory
         case hashing
+        case rules
     }
 
     struct Failure: Error, CustomStringConvertible {
@@ -42,6 +43,7 @@ struct Bench: Sendable {
             case .memory where !measures.contains(.queries): try await measureMemory()
             case .memory: break
             case .hashing: try measureHashing()
+            case .rules: try measureRules()
             }
         }
     }

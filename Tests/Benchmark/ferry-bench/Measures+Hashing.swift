@@ -91,5 +91,5 @@ extension Bench {
         return rate / Double(1 << 30)
     }
 
-    private func median(_ values: [Double]) -> Double { values.sorted()[values.count / 2] }
+    func median(_ values: [Double]) -> Double { values.sorted()[values.count / 2] }
 }
