@@ -1,6 +1,6 @@
-/* Kills a program after one of its effects. The file named by FERRY_EFFECTS has two numbers of eight bytes, mapped: how many
- * effects are left until the program is killed (0: it is not), and how many there were. An effect is what others can see after
- * kill -9: a file that is renamed, removed, linked, or synced, and bytes that are sent. Preloaded. */
+/* Kills a program after one of its effects. The file named by FERRY_EFFECTS has two numbers of eight bytes, mapped: how
+ * many effects are left until the program is killed (0: it is not), and how many there were. An effect is what others
+ * can see after kill -9: a file that is renamed, removed, linked, or synced, and bytes that are sent. Preloaded. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -110,11 +110,14 @@ import Testing
         othersAfter: [String: [String: Value]] = [:]
     ) throws -> Bool {
         let request = RulesRequest(
-            method, try Sample.name(path), by: user.map { RulesAuthentication(userID: $0, token: token) }, at: Sample.time,
-            before: try before.map { try Sample.document(path, $0) }, after: try after.map { try Sample.document(path, $0) })
+            method, try Sample.name(path), by: user.map { RulesAuthentication(userID: $0, token: token) },
+            at: Sample.time,
+            before: try before.map { try Sample.document(path, $0) },
+            after: try after.map { try Sample.document(path, $0) })
         func known(_ documents: [String: [String: Value]]) throws -> [DocumentName: Document] {
             try Dictionary(
-                uniqueKeysWithValues: documents.map { (try Sample.name($0.key), try Sample.document($0.key, $0.value)) })
+                uniqueKeysWithValues: documents.map { (try Sample.name($0.key), try Sample.document($0.key, $0.value)) }
+            )
         }
         let (now, then) = (try known(others), try known(others.merging(othersAfter) { $1 }))
         return rules.decide(request) { .some(($0.after ? then : now)[$0.name]) } == .allowed
@@ -134,7 +137,8 @@ import Testing
     }
 
     private static let story: [String: Value] = [
-        "title": .string("t"), "roles": .map(["ann": .string("owner"), "bob": .string("writer"), "cal": .string("reader")]),
+        "title": .string("t"),
+        "roles": .map(["ann": .string("owner"), "bob": .string("writer"), "cal": .string("reader")]),
     ]
     private static let place: [String: Value] = [
         "name": .string("n"), "street": .string("s"), "city": .string("c"), "stars": .integer(5),
@@ -164,7 +168,9 @@ import Testing
         Case("a profile is read by its user", true) { try $0.one(.get, "profiles/ann", before: [:]) },
         Case("a profile is not read by another", false) { try $0.one(.get, "profiles/bob", before: [:]) },
         Case("a profile is created", true) { try $0.one(.create, "profiles/x", after: [:]) },
-        Case("a profile is not changed by another", false) { try $0.one(.update, "profiles/bob", before: [:], after: [:]) },
+        Case("a profile is not changed by another", false) {
+            try $0.one(.update, "profiles/bob", before: [:], after: [:])
+        },
         Case("a profile is deleted by its user", true) { try $0.one(.delete, "profiles/ann", before: [:]) },
         Case("a verified address", true) { try $0.one(.get, "verified/a", token: ["email_verified": .boolean(true)]) },
         Case("an address that is not verified", false) {
@@ -202,16 +208,20 @@ import Testing
                 .create, "pairs/a", after: ["other": .string("b")], othersAfter: ["pairs/b": ["other": .string("a")]])
         },
         Case("an administrator deletes", true) {
-            try $0.one(.delete, "pairs/a", before: [:], others: ["teams/admins": ["members": .map(["ann": .boolean(true)])]])
+            try $0.one(
+                .delete, "pairs/a", before: [:], others: ["teams/admins": ["members": .map(["ann": .boolean(true)])]])
         },
         Case("another does not", false) {
-            try $0.one(.delete, "pairs/a", before: [:], others: ["teams/admins": ["members": .map(["bob": .boolean(true)])]])
+            try $0.one(
+                .delete, "pairs/a", before: [:], others: ["teams/admins": ["members": .map(["bob": .boolean(true)])]])
         },
         Case("there is no team", false) { try $0.one(.delete, "pairs/a", before: [:]) },
     ]
 
     static let fields: [Case] = [
-        Case("all fields that must be there", true) { try $0.one(.create, "places/a", after: with(place, "stars", nil)) },
+        Case("all fields that must be there", true) {
+            try $0.one(.create, "places/a", after: with(place, "stars", nil))
+        },
         Case("and one that may", true) {
             try $0.one(.create, "places/a", after: with(with(place, "stars", nil), "phone", .string("1")))
         },
@@ -248,7 +258,9 @@ import Testing
             try $0.one(.update, "notes/a", before: [:], after: note("tags", .array([.string("long enough")])))
         },
         Case("no tag", false) { try $0.one(.update, "notes/a", before: [:], after: note("tags", .array([]))) },
-        Case("a float for an int", false) { try $0.one(.update, "notes/a", before: [:], after: note("count", .double(1))) },
+        Case("a float for an int", false) {
+            try $0.one(.update, "notes/a", before: [:], after: note("count", .double(1)))
+        },
         Case("a link", true) {
             try $0.one(.update, "notes/a", before: [:], after: note("link", .string("https://example.org")))
         },
@@ -269,14 +281,16 @@ import Testing
         Case("the creator is the owner", true) { try $0.one(.create, "stories/a", after: story) },
         Case("the creator is a writer", false) { try $0.one(.create, "stories/a", by: "bob", after: story) },
         Case("an owner changes roles", true) {
-            try $0.one(.update, "stories/a", before: story, after: with(story, "roles", .map(["ann": .string("owner")])))
+            try $0.one(
+                .update, "stories/a", before: story, after: with(story, "roles", .map(["ann": .string("owner")])))
         },
         Case("a writer changes the title", true) {
             try $0.one(.update, "stories/a", by: "bob", before: story, after: with(story, "title", .string("u")))
         },
         Case("a writer changes roles", false) {
             try $0.one(
-                .update, "stories/a", by: "bob", before: story, after: with(story, "roles", .map(["bob": .string("owner")])))
+                .update, "stories/a", by: "bob", before: story,
+                after: with(story, "roles", .map(["bob": .string("owner")])))
         },
         Case("a reader changes the title", false) {
             try $0.one(.update, "stories/a", by: "cal", before: story, after: with(story, "title", .string("u")))
@@ -289,11 +303,13 @@ import Testing
         },
         Case("a reader comments", true) {
             try $0.one(
-                .create, "stories/a/comments/c", by: "cal", after: ["user": .string("cal")], others: ["stories/a": story])
+                .create, "stories/a/comments/c", by: "cal", after: ["user": .string("cal")],
+                others: ["stories/a": story])
         },
         Case("a reader comments as another", false) {
             try $0.one(
-                .create, "stories/a/comments/c", by: "cal", after: ["user": .string("ann")], others: ["stories/a": story])
+                .create, "stories/a/comments/c", by: "cal", after: ["user": .string("ann")],
+                others: ["stories/a": story])
         },
         Case("a comment on no story", false) {
             try $0.one(.create, "stories/a/comments/c", by: "cal", after: ["user": .string("cal")])
@@ -303,9 +319,13 @@ import Testing
     static let queries: [Case] = [
         Case("all stories", false) { try $0.list("stories", limit: 10) },
         Case("my stories, ten", true) { try $0.list("stories", where: [field("author", .string("ann"))], limit: 10) },
-        Case("my stories, eleven", false) { try $0.list("stories", where: [field("author", .string("ann"))], limit: 11) },
+        Case("my stories, eleven", false) {
+            try $0.list("stories", where: [field("author", .string("ann"))], limit: 11)
+        },
         Case("my stories without a limit", false) { try $0.list("stories", where: [field("author", .string("ann"))]) },
-        Case("another's stories", false) { try $0.list("stories", where: [field("author", .string("bob"))], limit: 10) },
+        Case("another's stories", false) {
+            try $0.list("stories", where: [field("author", .string("bob"))], limit: 10)
+        },
         Case("published posts", true) { try $0.list("posts", where: [field("published", .boolean(true))]) },
         Case("my posts", true) { try $0.list("posts", where: [field("author", .string("ann"))]) },
         Case("drafts", false) { try $0.list("posts", where: [field("published", .boolean(false))]) },

@@ -37,8 +37,8 @@ import Testing
         #expect(throws: RulesSyntaxError.self) { try Sample.rules("true", functions: functions) }
     }
 
-    /// What published files do: a semicolon is missing after a condition or before a comment, lists end
-    /// with a comma, methods stand on lines of their own, and functions are outside the service.
+    /// Tests forms of published files: a semicolon is missing after a condition or before a comment,
+    /// lists end with a comma, methods are on lines of their own, functions are outside the service.
     @Test func publishedFormsAreRead() throws {
         let rules = try Ruleset(
             parsing: """
@@ -62,7 +62,8 @@ import Testing
         func allows(_ method: RulesMethod, _ path: String) throws -> Bool {
             rules.decide(RulesRequest(method, try Sample.name(path), by: Sample.ann, at: Sample.time)) == .allowed
         }
-        #expect(try allows(.get, "a/one") && allows(.update, "a/x") && allows(.delete, "a/x") && allows(.get, "a/x/b/c"))
+        #expect(
+            try allows(.get, "a/one") && allows(.update, "a/x") && allows(.delete, "a/x") && allows(.get, "a/x/b/c"))
         #expect(try !allows(.get, "a/three"))
     }
 
