@@ -7,7 +7,7 @@ import pytest
 import requests
 
 from harness import BIN, Machine, Server, agree, free_ports, until
-from openid import Provider
+from openid import AuthlibProvider, Provider
 
 
 @pytest.fixture(scope="module")
@@ -64,14 +64,19 @@ def browse(provider, page, subject):
     target = answer.headers["Location"]
     wrong = requests.get(re.sub("state=[0-9a-f]+", "state=0", target), timeout=5)
     assert wrong.status_code == 404
-    back = requests.get(target, timeout=5)
+    back = requests.get(target, timeout=5, allow_redirects=False)
     assert back.status_code == 200 and "close this page" in back.text
+    return target
 
 
 def through(machine, provider, subject, *words):
     command = Command(machine, *words)
-    browse(provider, command.page(), subject)
-    return command.end()
+    target = browse(provider, command.page(), subject)
+    ended = command.end()
+    # The state works once.
+    with pytest.raises(requests.RequestException):
+        requests.get(target, timeout=5).raise_for_status()
+    return ended
 
 
 def test_a_credential_in_use_brings_the_tasks_along(server, provider, laptop, desktop):
@@ -136,3 +141,32 @@ def test_a_declined_sign_in_and_another_accounts_tasks(server, provider, laptop)
     unknown = laptop.ferry("login", server.url, "--with", "nowhere", check=False)
     assert unknown.returncode != 0 and "no OpenID provider" in unknown.stderr
     assert until(lambda: "Mine" in laptop.list(), "the task")
+
+
+def test_a_machine_without_a_browser_signs_in_on_another_device(root, laptop):
+    provider = AuthlibProvider(free_ports(1)[0])
+    provider.start()
+    secret = root / "secret"
+    secret.write_text("very secret\n")
+    server = Server(root, "--openid", f"home={provider.url},ferry,{secret}")
+    server.start()
+    try:
+        laptop.start()
+        laptop.ferry("login", server.url)
+        laptop.write("Milk.md", "Oat\n")
+        laptop.sync()
+        anonymous = laptop.json("whoami")["account"]["userId"]
+        for answer, status in (("no", 1), ("yes", 0)):
+            command = Command(laptop, "login", server.url, "--with", "home", "--device")
+            assert command.page().startswith(f"{provider.url}/device")
+            while not (code := re.search(r"[A-Z]{4}-[A-Z]{4}", command.said)):
+                command.said += command.process.stderr.readline()
+            provider.post("device", user_code=code[0], sub="ann", approve=answer)
+            ended, out, said = command.end()
+            assert (ended == 0) == (status == 0), said
+        assert "ann@example.org" in out and laptop.json("whoami")["account"]["userId"] != anonymous
+        laptop.sync()
+        assert set(laptop.list()) == {"Milk"}
+    finally:
+        server.stop()
+        provider.stop()
