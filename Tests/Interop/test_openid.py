@@ -1,20 +1,24 @@
 """Sign-in with OpenID providers: a provider that nobody here wrote (oidc-provider-mock, on authlib), and forged tokens of
 one whose keys the test holds."""
+import base64
 import contextlib
+import hashlib
 import json
 import threading
 import time
 import uuid
+from html.parser import HTMLParser
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlencode, urlparse
 
 import jwt
 import pytest
+import requests
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
 from conftest import Refused, User, call, started
 from harness import free_ports, until
-from openid import Provider
+from openid import AuthlibProvider, Provider
 
 REDIRECT = "http://127.0.0.1:9/callback"
 
@@ -140,6 +144,95 @@ def test_rotated_keys_are_found(server, provider):
     assert "signed with" in (said := refused(server, {"providerId": "home", "id_token": old["oauthIdToken"]})) or "signature" in said
 
 
+@pytest.fixture(scope="module")
+def authlib():
+    provider = AuthlibProvider(free_ports(1)[0])
+    provider.start()
+    yield provider
+    provider.stop()
+
+
+@pytest.fixture(scope="module")
+def challenged(authlib, tmp_path_factory):
+    """A server with authlib's provider, as a client with a secret, as one without, and as another client."""
+    secret = tmp_path_factory.mktemp("openid") / "secret"
+    secret.write_text("very secret\n")
+    yield from started("--openid", f"home={authlib.url},ferry,{secret}", "--openid", f"public={authlib.url},app",
+                       "--openid", f"other={authlib.url},another,{secret}")
+
+
+def proven(server, provider, subject, name="home", **parameters):
+    """Returns the fields of a sign-in with PKCE."""
+    verifier = uuid.uuid4().hex * 2
+    challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).decode().rstrip("=")
+    got = code(server, provider, subject, name, code_challenge=challenge, code_challenge_method="S256", **parameters)
+    return {"providerId": name, "code": got, "code_verifier": verifier}
+
+
+def test_authlib_signs_in_links_and_enforces_its_challenge(challenged, authlib):
+    ann, bob = f"ann{uuid.uuid4().hex[:6]}", f"bob{uuid.uuid4().hex[:6]}"
+    first = finish(challenged, {**proven(challenged, authlib, ann, nonce="n"), "nonce": "n"})
+    assert first["isNewUser"] is True and first["email"] == f"{ann}@example.org"
+    assert finish(challenged, proven(challenged, authlib, ann))["localId"] == first["localId"]
+    anonymous = User(challenged)
+    linked = finish(challenged, proven(challenged, authlib, bob), idToken=anonymous.token)
+    assert linked["localId"] == anonymous.id
+    in_use = finish(challenged, proven(challenged, authlib, ann), idToken=User(challenged).token, returnIdpCredential=True)
+    assert in_use["errorMessage"] == "FEDERATED_USER_ID_ALREADY_LINKED"
+    assert finish(challenged, {"providerId": "home", "id_token": in_use["oauthIdToken"]})["localId"] == first["localId"]
+    # A verifier that is wrong or missing, and a client without a secret that began without a challenge.
+    wrong = {**proven(challenged, authlib, ann), "code_verifier": "x" * 64}
+    assert "INVALID_IDP_RESPONSE" in refused(challenged, wrong)
+    missing = proven(challenged, authlib, ann)
+    del missing["code_verifier"]
+    assert "INVALID_IDP_RESPONSE" in refused(challenged, missing)
+    assert finish(challenged, proven(challenged, authlib, f"pub{ann}", "public"))["isNewUser"] is True
+    plain = {"providerId": "public", "code": code(challenged, authlib, ann, "public")}
+    assert "INVALID_IDP_RESPONSE" in refused(challenged, plain)
+    # A code is spent by one use, also by one that failed later.
+    used = proven(challenged, authlib, ann, nonce="n")
+    assert refused(challenged, {**used, "nonce": "m"}).startswith("MISSING_OR_INVALID_NONCE")
+    assert "used or expired" in refused(challenged, {**used, "nonce": "n"})
+    late = proven(challenged, authlib, ann)
+    authlib.post("expire")
+    assert "used or expired" in refused(challenged, late)
+    token = finish(challenged, proven(challenged, authlib, ann, "other"))["oauthIdToken"]
+    assert "another client" in refused(challenged, {"providerId": "home", "id_token": token})
+
+
+def test_authlib_rotates_its_key(challenged, authlib):
+    subject = f"rot{uuid.uuid4().hex[:6]}"
+    old = finish(challenged, proven(challenged, authlib, subject))
+    authlib.post("rotate")
+
+    def signs_in():
+        with contextlib.suppress(Refused):
+            return finish(challenged, proven(challenged, authlib, subject))
+
+    assert until(signs_in, "the new key", timeout=30, step=1)["localId"] == old["localId"]
+    assert refused(challenged, {"providerId": "home", "id_token": old["oauthIdToken"]}).startswith("INVALID_IDP_RESPONSE")
+
+
+def test_authlib_signs_a_device_in(challenged, authlib):
+    def ask():
+        return call(f"{challenged.url}/v1/accounts:createAuthUri", {"providerId": "home", "customParameter": {"device": "true"}})
+
+    begun = ask()
+    assert begun["verification_uri"] == f"{authlib.url}/device" and "sessionId" not in begun
+    fields = {"providerId": "home", "device_code": begun["device_code"]}
+    assert refused(challenged, fields) == "AUTHORIZATION_PENDING"
+    authlib.post("device", user_code=begun["user_code"], sub="dev1")
+    first = finish(challenged, fields)
+    assert first["email"] == "dev1@example.org"
+    declined = ask()
+    authlib.post("device", user_code=declined["user_code"], sub="dev1", approve="no")
+    assert refused(challenged, {"providerId": "home", "device_code": declined["device_code"]}) == "USER_CANCELLED"
+    late = ask()
+    authlib.post("expire")
+    assert "used or expired" in refused(challenged, {"providerId": "home", "device_code": late["device_code"]})
+    assert "INVALID_IDP_RESPONSE" in refused(challenged, {"providerId": "home", "device_code": "invented"})
+
+
 class Keys:
     """A provider's documents alone, whose private keys the test holds."""
 
@@ -251,6 +344,42 @@ def test_a_provider_that_is_away_is_named(strict):
         assert refusal.value.status in (400, 503) and refusal.value.body["error"]["message"].startswith("INVALID_IDP_RESPONSE")
 
 
+class Form(HTMLParser):
+    """What a browser without scripts sees of a page: its text, its form, and where it would load something from."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.fields, self.text, self.loads, self.tags = {}, "", [], set()
+        self.feed(page)
+
+    def handle_starttag(self, tag, attributes):
+        attributes = dict(attributes)
+        self.tags.add(tag)
+        self.loads += [value for name, value in attributes.items() if name in ("src", "href", "action", "srcset")]
+        if tag == "input":
+            self.fields[attributes["name"]] = attributes.get("value", "")
+
+    def handle_data(self, data):
+        self.text += data
+
+
+def opened(link):
+    answer = requests.get(link, timeout=10)
+    policy = answer.headers["Content-Security-Policy"]
+    assert policy.startswith("default-src 'none'; style-src 'sha256-") and "frame-ancestors 'none'" in policy
+    assert answer.headers["Cache-Control"] == "no-store" and answer.headers["Referrer-Policy"] == "no-referrer"
+    form = Form(answer.text)
+    assert not form.loads and "script" not in form.tags
+    style = answer.text.split("<style>")[1].split("</style>")[0]
+    assert f"'sha256-{base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()}'" in policy
+    return answer.status_code, form
+
+
+def sent(link, form, **fields):
+    answer = requests.post(link, data={**form.fields, **fields}, timeout=10)
+    return answer.status_code, Form(answer.text).text
+
+
 class Mailbox:
     def __init__(self):
         self.mails = []
@@ -293,3 +422,86 @@ def test_links_are_mailed(tmp_path):
             assert refusal.value.message.startswith("TOO_MANY_ATTEMPTS_TRY_LATER") and user.id
     finally:
         controller.stop()
+
+
+@pytest.fixture(scope="module")
+def mailing():
+    """A server that sends mails, and the mailbox."""
+    from aiosmtpd.controller import Controller
+
+    mailbox, port = Mailbox(), free_ports(1)[0]
+    controller = Controller(mailbox, hostname="127.0.0.1", port=port)
+    controller.start()
+    for server in started("--smtp", f"smtp://127.0.0.1:{port}", "--smtp-from", "ferry@example.org"):
+        yield server, mailbox
+    controller.stop()
+
+
+def mailed(mailing, kind, **body):
+    """Asks for a mail and returns its link."""
+    server, mailbox = mailing
+    call(f"{server.url}/v1/accounts:sendOobCode", {"requestType": kind, **body})
+    link = next(line for line in mailbox.mails.pop().content.decode().splitlines() if "oobCode=" in line)
+    assert link.startswith(f"{server.url}/__/auth/action?")
+    return link
+
+
+def test_the_pages_behind_links_work_without_scripts(mailing):
+    server, mailbox = mailing
+    address = f"{uuid.uuid4().hex[:8]}@example.org"
+    user = User(server, email=address, password="secret12")
+    link = mailed(mailing, "PASSWORD_RESET", email=address)
+    # Opening the link twice spends nothing: mail servers open links.
+    for _ in range(2):
+        status, form = opened(link)
+        assert status == 200 and address in form.text and set(form.fields) == {"mode", "oobCode", "newPassword", "repeated"}
+    assert "differ" in sent(link, form, newPassword="secret34", repeated="secret35")[1]
+    assert sent(link, form, newPassword="x", repeated="x")[0] == 400
+    assert sent(link, form, newPassword="secret 34&<", repeated="secret 34&<")[0] == 200
+    fresh = call(f"{server.url}/v1/accounts:signInWithPassword", {"email": address, "password": "secret 34&<"})
+    assert fresh["localId"] == user.id
+    assert sent(link, form, newPassword="secret56", repeated="secret56")[0] == 400 and opened(link)[0] == 400
+    link = mailed(mailing, "VERIFY_EMAIL", idToken=fresh["idToken"])
+    status, form = opened(link)
+    assert status == 200 and not verified(server, fresh)
+    assert sent(link, form)[0] == 200 and verified(server, fresh) and sent(link, form)[0] == 400
+    new = f"{uuid.uuid4().hex[:8]}@example.org"
+    link = mailed(mailing, "VERIFY_AND_CHANGE_EMAIL", idToken=fresh["idToken"], newEmail=new)
+    status, form = opened(link)
+    assert new in form.text and sent(link, form)[0] == 200
+    assert call(f"{server.url}/v1/accounts:signInWithPassword", {"email": new, "password": "secret 34&<"})["localId"] == user.id
+    other = f"{uuid.uuid4().hex[:8]}@example.org"
+    link = mailed(mailing, "EMAIL_SIGNIN", email=other, continueUrl="http://localhost:5000/in?a=b")
+    status, form = opened(link)
+    code = parse_qs(urlparse(link).query)["oobCode"][0]
+    assert status == 200 and code in form.text and "form" not in form.tags
+    signed = call(f"{server.url}/v1/accounts:signInWithEmailLink", {"email": other, "oobCode": code})
+    assert signed["isNewUser"] is True and opened(link)[0] == 400
+
+
+def verified(server, tokens):
+    return call(f"{server.url}/v1/accounts:lookup", {"idToken": tokens["idToken"]})["users"][0]["emailVerified"]
+
+
+@pytest.mark.parametrize("query", [
+    "", "?mode=resetPassword", "?mode=resetPassword&oobCode=invented", "?mode=<script>&oobCode=\"><script>alert(1)</script>",
+    "?mode=verifyEmail&oobCode=x&continueUrl=https://evil.example", "?mode=signIn&oobCode=x&continueUrl=javascript:alert(1)",
+    "?mode=signIn&oobCode=" + "a" * 5000])
+def test_pages_of_invented_links_say_nothing_of_them(mailing, query):
+    server, _ = mailing
+    link = f"{server.url}/__/auth/action{query.replace('<', '%3C').replace('>', '%3E').replace(chr(34), '%22')}"
+    status, form = opened(link)
+    assert status == 400 and "expired" in form.text and "evil" not in form.text and "alert" not in form.text
+    answer = requests.post(link, data={"mode": "resetPassword", "oobCode": "x" * 9000}, timeout=10)
+    assert answer.status_code in (400, 413)
+
+
+@pytest.mark.parametrize("url", [
+    "https://evil.example/", "http://localhost.evil.example/", "http://localhost@evil.example/", "http://localhost:80@evil.example/",
+    "http://127.0.0.1:1\\@evil.example", "//evil.example", "javascript:alert(1)", "data:,x"])
+def test_a_code_is_sent_to_no_other_site(mailing, url):
+    """A stranger who asks for somebody's mail must not get the code from the page that it leads to."""
+    server, mailbox = mailing
+    with pytest.raises(Refused) as refusal:
+        call(f"{server.url}/v1/accounts:sendOobCode", {"requestType": "EMAIL_SIGNIN", "email": "a@example.org", "continueUrl": url})
+    assert refusal.value.message.startswith("UNAUTHORIZED_DOMAIN") and not mailbox.mails, mailbox.mails

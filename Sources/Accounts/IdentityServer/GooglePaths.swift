@@ -8,7 +8,8 @@ import JSON
 package enum GooglePaths {
     /// The first parts of the paths. Buckets cannot have these names.
     private static let roots: Set<String> = [
-        "v1", "v2", "emulator", "identitytoolkit.googleapis.com", "securetoken.googleapis.com",
+        "v1", "v2", "emulator", "identitytoolkit", "identitytoolkit.googleapis.com", "securetoken.googleapis.com",
+        "www.googleapis.com",
     ]
 
     /// Returns the answer to the request with which a browser asks whether a page of another site may call.

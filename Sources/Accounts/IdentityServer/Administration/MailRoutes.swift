@@ -18,6 +18,11 @@ struct MailRoutes: Sendable {
                 "This server sends no mail. Ask its administrator for a code ('ferry-server user reset-password')."
             )
         }
+        let continueURL = body["continueUrl"]?.stringValue
+        if let continueURL, !isAdministrator, !server.isEmulator, !isOwn(continueURL) {
+            throw ToolkitRefusal(
+                "UNAUTHORIZED_DOMAIN : The code of a mail goes only to this server, or to an app on this machine.")
+        }
         let now = server.now()
         let asked = try body["email"]?.stringValue.map(Accounts.normalized)
         if !isAdministrator, !server.isEmulator { try server.accounts.countMail(to: asked, from: address, now: now) }
@@ -70,7 +75,7 @@ struct MailRoutes: Sendable {
                 .init(kind: .changeEmail, email: old, account: account.id, newEmail: new), now: now)
         default: throw ToolkitRefusal("INVALID_REQ_TYPE")
         }
-        let link = link(mode, code, continueURL: body["continueUrl"]?.stringValue)
+        let link = link(mode, code, continueURL: continueURL)
         if returnsLink {
             return .object(answer(type, email).merging(["oobCode": .string(code), "oobLink": .string(link)]))
         }
@@ -86,8 +91,18 @@ struct MailRoutes: Sendable {
         ]
     }
 
+    /// Whether a URL leads to this server or to loopback. Another site could sign in with the code.
+    private func isOwn(_ url: String) -> Bool {
+        if url.hasPrefix("\(server.configuration.issuer)/") { return true }
+        let loopback = ["http://localhost", "http://127.0.0.1", "http://[::1]"]
+        guard let start = loopback.first(where: { url.hasPrefix($0) }) else { return false }
+        let port = url.dropFirst(start.count).prefix { !"/?#".contains($0) }
+        return port.isEmpty || port.first == ":" && port.dropFirst().allSatisfy { ("0"..."9").contains($0) }
+    }
+
     private func link(_ mode: String, _ code: String, continueURL: String?) -> String {
-        var link = "\(server.configuration.issuer)/emulator/action?mode=\(mode)&lang=en&oobCode=\(code)&apiKey=ferry"
+        let path = server.isEmulator ? MailPage.emulatorPath : MailPage.path
+        var link = "\(server.configuration.issuer)\(path)?mode=\(mode)&lang=en&oobCode=\(code)&apiKey=ferry"
         if let continueURL { link += "&continueUrl=\(PercentEncoding.encode(continueURL))" }
         return link
     }

@@ -37,7 +37,8 @@ package final class Authenticator: Sendable {
     package func identify(authorization: String?) throws(IdentityError) -> Identification {
         guard let authorization else { return .nobody }
         let parts = authorization.split(separator: " ", maxSplits: 1)
-        guard parts.count == 2, parts[0].lowercased() == "bearer" else {
+        // The second spelling is that of Firebase's older clients.
+        guard parts.count == 2, ["bearer", "firebase"].contains(parts[0].lowercased()) else {
             throw IdentityError(.invalidToken, "The authorization is not a bearer token.")
         }
         if isEmulator, parts[1] == "owner" { return .administrator }

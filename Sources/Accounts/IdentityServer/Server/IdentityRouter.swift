@@ -12,10 +12,13 @@ package struct IdentityRouter: Sendable {
     /// Handles a request to the identity service; returns nil for any other request, of which
     /// nothing has been read.
     ///
+    /// - `GET` and `POST /__/auth/action`: the page behind the links of mails, in emulator mode
+    ///   `/emulator/action`
     /// - `POST /v1/accounts:…`, the calls of users, `…/v1/projects/P/accounts…`, those of
     ///   administrators, and `POST /v1/token`, each also below the host name, as in the Auth
     ///   emulator: `/identitytoolkit.googleapis.com/v1/…`, `/securetoken.googleapis.com/v1/token`.
     ///   Any `?key=` is accepted.
+    /// - `POST /identitytoolkit/v3/relyingparty/…`, the calls of users by their older names
     /// - `GET /.well-known/openid-configuration` and `GET /.well-known/jwks.json`
     /// - `POST /` with a form, and `GET /?Action=…`: STS `AssumeRoleWithWebIdentity`
     package func handle(_ request: HTTPServerRequest) async -> HTTPResponse? {
@@ -26,6 +29,8 @@ package struct IdentityRouter: Sendable {
         case "/", "/sts", "/sts/":
             guard SecurityTokenService.isFor(request) else { return nil }
             return await onPool { await SecurityTokenService(server: server).handle(request) }
+        case MailPage.path, MailPage.emulatorPath:
+            return await onPool { await MailPage(server: server).handle(request) }
         default: break
         }
         for prefix in ["", "/identitytoolkit.googleapis.com"] where path.hasPrefix("\(prefix)/v1/") {
@@ -37,6 +42,11 @@ package struct IdentityRouter: Sendable {
             // The documents are below the projects, too.
             guard rest.hasPrefix("projects"), !rest.contains("/databases/") else { continue }
             return await onPool { await administrate(rest, request) }
+        }
+        for prefix in ["", "/www.googleapis.com"] where path.hasPrefix("\(prefix)\(Self.olderPrefix)") {
+            let name = String(path.dropFirst("\(prefix)\(Self.olderPrefix)".count))
+            guard let call = Self.olderNames[name] else { return ToolkitAnswer.unknownOperation }
+            return await onPool { await AccountRoutes(server: server).handle(call, request) }
         }
         if server.isEmulator, path.hasPrefix("/emulator/v1/") {
             let segments = request.target.segments
@@ -53,9 +63,20 @@ package struct IdentityRouter: Sendable {
         // not read XML errors.
         let isGoogle = [
             "/v1/accounts", "/v2/accounts", "/identitytoolkit.googleapis.com/", "/securetoken.googleapis.com/",
+            "/identitytoolkit/", "/www.googleapis.com/",
         ].contains { path.hasPrefix($0) }
         return isGoogle ? ToolkitAnswer.unknownOperation : nil
     }
+
+    private static let olderPrefix = "/identitytoolkit/v3/relyingparty/"
+
+    /// The names of calls in version 3 of the interface, which the REST clients of Python use.
+    private static let olderNames = [
+        "verifyPassword": "signInWithPassword", "signupNewUser": "signUp", "getAccountInfo": "lookup",
+        "setAccountInfo": "update", "deleteAccount": "delete", "resetPassword": "resetPassword",
+        "verifyCustomToken": "signInWithCustomToken", "emailLinkSignin": "signInWithEmailLink",
+        "verifyAssertion": "signInWithIdp", "createAuthUri": "createAuthUri", "getOobConfirmationCode": "sendOobCode",
+    ]
 
     /// Handles a call below `projects`.
     private func administrate(_ path: String, _ request: HTTPServerRequest) async -> HTTPResponse {
