@@ -46,8 +46,15 @@ package struct RulesRequest: Sendable {
 
     /// The segments of the path as `match` sees them.
     var segments: [RequestSegment] {
-        var segments: [RequestSegment] = [.known("databases"), .known(database.database), .known("documents")]
-        segments += path.utf8.split(separator: UInt8(ascii: "/")).map { .known(String(Substring($0))) }
+        var segments: [RequestSegment] = []
+        segments.reserveCapacity(8)
+        segments += [.known("databases"), .known(database.database), .known("documents")]
+        var rest = path[...]
+        while !rest.isEmpty {
+            let end = rest.utf8.firstIndex(of: UInt8(ascii: "/")) ?? rest.endIndex
+            if end > rest.startIndex { segments.append(.known(String(rest[..<end]))) }
+            rest = end < rest.endIndex ? rest[rest.utf8.index(after: end)...] : ""
+        }
         guard let query else { return segments }
         if query.allDescendants || query.collectionID == nil { segments.append(.unknownMany) }
         segments.append(query.collectionID.map { .known($0) } ?? .unknown)
