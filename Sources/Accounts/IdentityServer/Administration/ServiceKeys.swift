@@ -146,10 +146,15 @@ package final class ServiceKeys: Sendable {
         return CustomToken(userID: try AccountFields.id(user), claims: try AccountFields.customClaims(claims))
     }
 
-    /// Returns the key with which a token is signed; nil if the signature is not valid.
+    /// Returns the key with which a token is signed; nil if the signature is not valid. A token need
+    /// not name its key, because each has an address of its own.
     private func signer(of token: JSONWebToken) throws -> ServiceAccountKey? {
+        let named = token.header["kid"]?.stringValue
+        let issuer = token.claims["iss"]?.stringValue
         guard token.header["alg"] == "RS256", token.header["crit"] == nil,
-            let id = token.header["kid"]?.stringValue, let known = known.withLock({ $0[id] }),
+            let known = known.withLock({ keys in
+                if let named { keys[named] } else { keys.values.first { $0.key.email == issuer } }
+            }),
             known.publicKey.isValid(token.signature, for: token.signed)
         else { return nil }
         return known.key

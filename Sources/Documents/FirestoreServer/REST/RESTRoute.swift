@@ -43,6 +43,8 @@ struct RESTRoute: Hashable, Sendable {
             return verbs[verb] != nil || refused.contains(verb) ? verb : nil
         }
         if let verb { path[path.count - 1] = String(last.dropLast(verb.count + 1)) }
+        // REST clients for Python put a slash before the colon.
+        if verb != nil, path.last?.isEmpty == true { path.removeLast() }
         guard path[5] == "documents" else { return nil }
         path.removeFirst()
         // An id with a slash would be two segments of the name.
