@@ -254,7 +254,7 @@ let package = Package(
             name: "recurrence", dependencies: ["CivilTime", "Recurrence"], path: "Tests/RecurrenceTool",
             swiftSettings: settings),
         tests("TaskModel", uses: ["CivilTime", "DocumentModel", "YAML"]),
-        tests("Merge", uses: ["CivilTime", "DocumentModel", "Recurrence", "TaskModel"]),
+        tests("Merge", uses: ["DocumentModel"]),
         tests(
             "DocumentStore", uses: ["DocumentModel", "DocumentStoreTestKit", "FirestoreProtocol", "SQLite", "SystemIO"]),
         tests("PostgreSQL", uses: ["PostgresTestKit"]),
@@ -303,7 +303,9 @@ let package = Package(
             ]),
         tests("FerryKit", uses: ["FerryKitTestSupport"]),
         tests("TaskFolder", uses: ["SystemIO"]),
-        tests("Reconciliation", uses: ["DocumentModel", "Merge", "ReconciliationTestKit", "TaskModel"]),
+        tests(
+            "Reconciliation",
+            uses: ["CivilTime", "DocumentModel", "Merge", "ReconciliationTestKit", "TaskModel"]),
         tests(
             "TaskSync",
             uses: [

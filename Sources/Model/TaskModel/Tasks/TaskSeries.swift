@@ -98,6 +98,13 @@ extension TaskItem {
         return date.date
     }
 
+    /// The day of the date that the rule moves, whether its occurrence is settled or not; nil if the
+    /// task has no date.
+    package var currentDate: CivilDate? { date?.date }
+
+    /// Whether the task is completed because its series has no further occurrence.
+    private var isSeriesOver: Bool { completed && series != nil && date != nil && occurrence == nil }
+
     /// Completes or skips the current occurrence and moves the dates to the next one. Does nothing
     /// if there is no current occurrence.
     ///
@@ -138,8 +145,12 @@ extension TaskItem {
     /// - A series without another occurrence is completed.
     ///
     /// A date that was moved by hand stays until its occurrence is settled.
-    package mutating func settleDates(on today: CivilDate) {
+    ///
+    /// - Parameter before: The task before a change. If its series was over, `completed` is left
+    ///   over from that, and completes no occurrence that the change has added.
+    package mutating func settleDates(on today: CivilDate, after before: TaskItem? = nil) {
         guard let series else { return }
+        if before?.isSeriesOver ?? false { completed = false }
         guard let date else {
             guard let start = series.start else { return }
             let first = series.next(
@@ -160,6 +171,7 @@ extension TaskItem {
             completed = true
             return
         }
+        completed = false
         move(date, to: CivilDate(next))
     }
 

@@ -37,8 +37,10 @@ struct StateMerge {
             displaced.append(.version(theirs))
             return .known(mine)
         }
-        let result = DocumentMerge.merge(
-            base: base?.fields, mine: mine.fields, theirs: theirs.fields, policy: kind == .list ? .lists : .tasks)
+        let result =
+            kind == .list
+            ? DocumentMerge.merge(base: base?.fields, mine: mine.fields, theirs: theirs.fields, policy: .lists)
+            : TaskMerge.merge(base: base?.fields, mine: mine.fields, theirs: theirs.fields)
         displaced += result.displaced.filter { $0.side == .theirs }.map { .field($0) }
         guard let fields = result.fields, fields != mine.fields else { return .known(mine) }
         return fields == theirs.fields ? .known(theirs) : .merged(fields)

@@ -55,8 +55,8 @@ package struct TaskEdit: Sendable {
     }
 
     /// The task with the edit applied, but for its list.
-    func applied(to item: TaskItem) throws -> TaskItem {
-        var item = item
+    func applied(to original: TaskItem) throws -> TaskItem {
+        var item = original
         if let title { item.title = title }
         if let priority { item.priority = priority }
         if let due { item.due = due }
@@ -74,12 +74,12 @@ package struct TaskEdit: Sendable {
         }
         if !fields.isEmpty { try item.setFields(sources: fields) }
         for (key, text) in texts.sorted(by: { $0.key < $1.key }) { try item.setField(key, toText: text) }
-        try applyRecurrence(to: &item)
+        try applyRecurrence(to: &item, of: original)
         return item
     }
 
     /// Completing a recurring task completes its current occurrence, and reopening it the last one.
-    private func applyRecurrence(to item: inout TaskItem) throws {
+    private func applyRecurrence(to item: inout TaskItem, of original: TaskItem) throws {
         let today = today ?? CivilDate(CalendarDay(clampingDaysSinceEpoch: 0))
         if let recurrence { item.setRecurrence(recurrence, from: today) }
         if skipsOccurrence {
@@ -94,7 +94,7 @@ package struct TaskEdit: Sendable {
         case let isCompleted?: item.completed = isCompleted
         case nil: break
         }
-        item.settleDates(on: today)
+        item.settleDates(on: today, after: original)
     }
 }
 

@@ -1,6 +1,7 @@
 import DocumentClient
 package import DocumentModel
 import Merge
+import Reconciliation
 import TaskModel
 
 /// What undoing did to one task, or would do.
@@ -143,9 +144,9 @@ extension UndoStep {
         case .changed:
             guard let before, let after else { return (now, []) }
             // From what the step made, one way leads to what is now and another one back: the former is the later one.
-            let result = DocumentMerge.merge(
+            let result = TaskMerge.merge(
                 base: after.withBookkeeping(of: now).documentFields, mine: now.documentFields,
-                theirs: before.withBookkeeping(of: now).documentFields, policy: .tasks)
+                theirs: before.withBookkeeping(of: now).documentFields)
             guard let merged = result.fields else { return (now, []) }
             return (TaskItem(fields: merged), result.displaced.map(\.field).filter(TaskOrigin.isTold))
         }

@@ -1,6 +1,7 @@
 import DocumentClient
 import DocumentModel
 import Merge
+import Reconciliation
 import TaskModel
 
 /// What a change of a task file means for its document. Pure.
@@ -26,7 +27,7 @@ struct FileImport {
         shadow: Said?, file: Said, view: DocumentSnapshot, unseen: [Merge.DisplacedValue] = [], id: String,
         isBack: Bool = false
     ) -> Mutation? {
-        let (shadow, file) = (shadow?.settled(on: today), file.settled(on: today))
+        let (shadow, file) = (shadow?.settled(on: today), file.settled(on: today, after: shadow))
         // Of a document that is awaited, what the file said when it was in step is all that is known.
         let awaited = view.isAwaited ? shadow : nil
         guard view.exists || awaited != nil else { return creation(file) }
@@ -45,7 +46,7 @@ struct FileImport {
         }
         var base = shadow?.fields
         if isBack { base?["deletedTime"] = theirs["deletedTime"] }
-        let result = DocumentMerge.merge(base: base, mine: mine, theirs: theirs, policy: .tasks)
+        let result = TaskMerge.merge(base: base, mine: mine, theirs: theirs)
         guard let merged = result.fields else { return nil }
         let old = TaskItem(fields: theirs)
         var new = TaskItem(fields: merged)
@@ -138,9 +139,11 @@ struct FileImport {
         }
 
         /// What the file says of a recurring task, with `completed` as the occurrence that it completes.
-        func settled(on today: CivilDate) -> Said {
+        ///
+        /// - Parameter before: What it said before.
+        func settled(on today: CivilDate, after before: Said? = nil) -> Said {
             var said = self
-            said.item.settleDates(on: today)
+            said.item.settleDates(on: today, after: before?.item)
             return said
         }
 

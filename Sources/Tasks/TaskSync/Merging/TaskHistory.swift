@@ -49,9 +49,10 @@ enum TaskHistory {
 extension RebasePolicies {
     /// How tasks and lists that changed on two sides are brought together: the rules of the sync model, with history.
     package static let tasks = RebasePolicies([
-        "tasks": MergingPolicy(
-            .tasks, historyCollection: TaskHistory.collection, copiedFields: ["userId", "listId"],
-            signatureField: "signatures"),
+        "tasks": TaskRebasePolicy(
+            rules: MergingPolicy(
+                .tasks, historyCollection: TaskHistory.collection, copiedFields: ["userId", "listId"],
+                signatureField: "signatures")),
         "lists": ListRebasePolicy(
             rules: MergingPolicy(
                 .lists, historyCollection: TaskHistory.collection, copiedFields: ["userId"],
