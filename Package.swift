@@ -316,7 +316,7 @@ let package = Package(
         .target(
             name: "Simulation",
             dependencies: [
-                "CSwiftRuntime", "Reconciliation", "ReconciliationTestKit",
+                "CSwiftRuntime", "CivilTime", "Reconciliation", "ReconciliationTestKit",
                 "TaskFolder", "TaskModel", "TaskSync", "Cryptography", "DocumentModel", "DocumentClient",
                 "DocumentStore",
                 "FirestoreProtocol", "ObjectStorage", "SecurityRules", "SQLite", "SystemIO", "SystemService",

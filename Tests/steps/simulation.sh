@@ -72,6 +72,7 @@ shadow 11 --actions 40 --often remakeList --seeds 1-40
 simulate --seeds 1-4000
 simulate --often passNamesUnseen --seeds 1-110
 simulate --actions 150 --seeds 1-110
+simulate --often recur --seeds 1-300
 simulate --actions 150 --often passNamesUnseen --seeds 1-20
 for action in count putBack bringBack leave restoreServer; do
     simulate --often "$action" --seeds 1-110,235,555,901,2100

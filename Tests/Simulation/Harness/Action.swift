@@ -5,7 +5,7 @@ package struct Action: Sendable {
         // A user changes files.
         case create, edit, editAgain, rename, move, copy, delete, replace, deleteMany, renameList, remakeList,
             removeList, passName, passNamesUnseen, putBack, bringBack, leave, makeTwin, copyAway, exchange, saveUnseen,
-            bringOld
+            bringOld, recur
         // A user at attachments
         case attach, replaceAttachment, renameAttachment, detach
         // A program uses the library.
@@ -38,6 +38,8 @@ package struct Action: Sendable {
             case .putBack, .bringBack, .leave: 0
             // As these: an old backup is copied over the directory.
             case .bringOld: 0
+            // As these: users complete occurrences of recurring tasks.
+            case .recur: 0
             // As these: an editor saves what it had before others changed the file.
             case .saveUnseen: 0
             case .rename: 60
@@ -102,7 +104,7 @@ package struct Action: Sendable {
             case .create, .edit, .editAgain, .rename, .move, .copy, .delete, .replace, .deleteMany, .renameList,
                 .remakeList,
                 .removeList, .passName, .passNamesUnseen, .putBack, .bringBack, .leave, .makeTwin, .copyAway,
-                .exchange, .saveUnseen, .bringOld, .attach, .replaceAttachment,
+                .exchange, .saveUnseen, .bringOld, .recur, .attach, .replaceAttachment,
                 .renameAttachment, .detach, .count,
                 .addByCommand, .tagByCommand,
                 .removeByCommand, .restoreByCommand:

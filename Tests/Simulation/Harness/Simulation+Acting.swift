@@ -12,7 +12,7 @@ extension Action.Kind {
         switch self {
         case .create, .edit, .editAgain, .rename, .move, .copy, .delete, .replace, .attach, .replaceAttachment,
             .renameAttachment,
-            .detach, .renameList, .remakeList, .passName:
+            .detach, .renameList, .remakeList, .passName, .recur:
             true
         default: false
         }
@@ -170,6 +170,7 @@ extension Simulation {
             try encounter(kind, machine, paths, &random)
         case .attach, .replaceAttachment, .renameAttachment, .detach:
             try touchAttachments(kind, machine, paths, &random)
+        case .recur: try recur(paths, machine, &random)
         default: break
         }
     }
@@ -282,7 +283,7 @@ extension Simulation {
                     words.command(path)
                     words.place(Array((try await sync.detail(id).item.notes).utf8), at: path)
                 }
-                try await sync.edit(id, edit)
+                try await self.edit(id, edit, sync)
                 words.rename("", to: word)
                 // While syncing is paused, a machine still shows deleted tasks.
                 if await sync.catalog[id]?.deletion != nil || machine.removed.contains(id) {

@@ -40,6 +40,7 @@ extension Simulation {
             words.copy(new)
             words.place(new, at: path)
             words.replace(old, with: new)
+            completions.edit(old, to: new, at: path)
             words.rename("", to: String(other))
         }
         switch habit {
@@ -100,6 +101,7 @@ extension Simulation {
     func edited(_ path: String, _ old: [UInt8], _ new: [UInt8], _ machine: SimulatedMachine) {
         let gone = words.edit(old, to: new)
         words.place(new, at: path)
+        completions.edit(old, to: new, at: path)
         guard !gone.isEmpty else { return }
         machine.noteRemoval(gone.subtracting(machine.notedWords()))
     }

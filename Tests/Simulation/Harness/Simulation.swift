@@ -23,6 +23,7 @@ package final class Simulation: @unchecked Sendable {
     /// The machines except those that have left.
     var present: [SimulatedMachine] { machines.filter { !$0.hasLeft } }
     var words = Words()
+    var completions = Completions()
     /// Whether a power cut, or an editor that could not continue, may have left a file empty for
     /// long.
     var leavesEmptyFiles = false
@@ -304,6 +305,7 @@ package final class Simulation: @unchecked Sendable {
         let documents = state.documents.filter { $0.value.name.collectionPath != "counters" }
         for machine in present { compareReplica(of: machine, with: documents) }
         checkCounts(state.documents)
+        checkOccurrences(state.documents)
         var seen: [String: Int] = [:]
         var words = Set<String>()
         // The words in the trash, with and without those of attachments.
