@@ -85,7 +85,7 @@ let package = Package(
         target("FirestoreProtocol", in: "Model", uses: ["CivilTime", "Cryptography", "DocumentModel", "JSON"]),
         target("IdentityProtocol", in: "Model", uses: ["JSON"]),
         target("Recurrence", in: "Model", uses: ["CivilTime"]),
-        target("TaskModel", in: "Model", uses: ["CivilTime", "DocumentModel", "Recurrence", "YAML"]),
+        target("TaskModel", in: "Model", uses: ["CivilTime", "DocumentModel", "Merge", "Recurrence", "YAML"]),
         target("Merge", in: "Model", uses: ["DocumentModel"]),
 
         // Documents

@@ -43,6 +43,11 @@ extension JSON {
     /// Returns the strings in the array member `key`; none if it is missing.
     func strings(_ key: String) -> [String] { self[key]?.arrayValue?.compactMap(\.stringValue) ?? [] }
 
+    /// Returns the integers in the array member `key`; none if it is missing.
+    func integers(_ key: String) -> [Int] {
+        self[key]?.arrayValue?.compactMap { $0.integerValue.map { Int(clamping: $0) } } ?? []
+    }
+
     /// Parses the array member `key`; empty if it is missing.
     func list<Element: JSONCodable>(_ key: String) throws(ControlError) -> [Element] {
         guard let value = self[key] else { return [] }
@@ -87,4 +92,9 @@ extension [String] {
 
     /// The array, or nil if it is empty, so that it is left out of an object.
     var ifAny: JSON? { isEmpty ? nil : asJSON }
+}
+
+extension [Int] {
+    /// The array, or nil if it is empty, so that it is left out of an object.
+    var ifAny: JSON? { isEmpty ? nil : .array(map(\.asJSON)) }
 }

@@ -5,9 +5,10 @@ import Control
 struct TaskTable {
     let terminal: Terminal
 
-    /// Columns: short id, box, priority, title, due, tags, attachments, sync mark. On a terminal the
-    /// tags follow the title, which alone is shortened to fit. Below 80 columns a title is shown
-    /// without its list, and the sync mark as its sign.
+    /// Columns: short id, box, priority, title, due, tags, attachments, sync mark, and for tasks with
+    /// a checklist its progress. On a terminal the progress and the tags follow the title, which alone
+    /// is shortened to fit. Below 80 columns a title is shown without its list, and the sync mark as
+    /// its sign.
     func print(_ tasks: [TaskSummary], showsList: Bool) {
         let length = shortIDLength(tasks.map(\.id))
         guard terminal.isInteractive else {
@@ -22,8 +23,9 @@ struct TaskTable {
         let isNarrow = terminal.width.map { $0 < 80 } ?? false
         var table = Table(flexible: [3], droppable: [2, 6])
         for task in tasks {
-            var cells = cells(task, length, showsList: showsList && !isNarrow).map { Table.Cell(text: $0) }
-            (cells[3].tail, cells[5].text) = (cells[5].text, "")
+            var cells = cells(task, length, showsList: showsList && !isNarrow).prefix(8).map { Table.Cell(text: $0) }
+            let tail = [task.checklist?.text ?? "", cells[5].text].filter { !$0.isEmpty }
+            (cells[3].tail, cells[5].text) = (tail.joined(separator: " "), "")
             if isNarrow {
                 if task.priority == .medium { cells[2].text = "med" }
                 cells[7].text = String(cells[7].text.prefix(1))
@@ -43,7 +45,7 @@ struct TaskTable {
             task.tags.map { "+\($0)" }.joined(separator: " "),
             task.attachmentCount == 0 ? "" : "📎\(task.attachmentCount)",
             mark(task.sync),
-        ]
+        ] + [task.checklist?.text].compactMap(\.self)
     }
 
     private func mark(_ sync: TaskSummary.Sync) -> String {
@@ -64,6 +66,11 @@ struct TaskTable {
         default: cell
         }
     }
+}
+
+extension TaskSummary.Checklist {
+    /// The progress, such as `2/5`.
+    var text: String { "\(doneCount)/\(count)" }
 }
 
 /// Returns the shortest length, at least 4, at which all ids differ.

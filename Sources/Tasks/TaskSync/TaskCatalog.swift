@@ -13,10 +13,18 @@ package struct TaskCatalog: Sendable {
         package var tags: [String]
         package var list: String?
         package var attachmentCount: Int
+        /// The items of the checklists in the notes; nil if there are none.
+        package var checklist: ChecklistCount?
         /// nil while the task lives; an absent time within means that the remote has not ordered the delete yet.
         package var deletion: Deletion?
         package var isPending: Bool
         package var isParked: Bool
+    }
+
+    /// The progress of the checklists in the notes.
+    package struct ChecklistCount: Sendable, Hashable {
+        package var doneCount: UInt32
+        package var count: UInt32
     }
 
     package struct Deletion: Sendable, Hashable {

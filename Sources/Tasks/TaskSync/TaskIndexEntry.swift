@@ -8,6 +8,7 @@ struct TaskIndexEntry: Sendable {
     /// The fields of a document that an entry is created from.
     static let fields: Set<String> = [
         "title", "completed", "priority", "due", "dueHasTime", "fields", "tags", "listId", "attachments", "deletedTime",
+        "notes",
         TaskLayout.fileName,
     ]
 
@@ -30,10 +31,15 @@ struct TaskIndexEntry: Sendable {
         let fields = view.fields(pendingTimes: .previous)
         let item = TaskItem(withoutAttachments: fields)
         let attachmentCount = TaskItem.attachments(in: fields).count { $0.value.mapValue != nil }
+        let checklist = Checklist(item.notes)
         let isDeleted = item.isDeleted || FileExport.isBeingDeleted(view)
         entry = TaskCatalog.Entry(
             id: id, title: item.title, isCompleted: item.completed, priority: item.priority, due: item.due,
             tags: item.tags, list: item.listId, attachmentCount: attachmentCount,
+            checklist: checklist.items.isEmpty
+                ? nil
+                : TaskCatalog.ChecklistCount(
+                    doneCount: UInt32(clamping: checklist.doneCount), count: UInt32(clamping: checklist.items.count)),
             deletion: isDeleted ? TaskCatalog.Deletion(time: item.deletedTime) : nil,
             isPending: view.hasPendingWrites, isParked: view.hasParkedWrites)
         let title = TaskLayout.title(of: item, fields)

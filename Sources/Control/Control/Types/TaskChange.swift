@@ -15,6 +15,10 @@ package struct TaskChange: JSONCodable, Hashable {
     package var addTags: [String]
     package var removeTags: [String]
     package var notes: String?
+    /// The numbers of items of the checklist in the notes that are done now, and of those that are
+    /// open again, counted from 1.
+    package var ticks: [Int] = []
+    package var unticks: [Int] = []
     /// The custom fields as YAML source. Empty source removes a field.
     package var fields: [String: String]
     /// The custom fields as text, which is quoted in the file if YAML requires it. Empty text
@@ -74,6 +78,8 @@ package struct TaskChange: JSONCodable, Hashable {
             tags: json["tags"]?.arrayValue?.compactMap(\.stringValue), addTags: json.strings("addTags"),
             removeTags: json.strings("removeTags"), notes: json["notes"]?.stringValue, fields: fields)
         texts = try Self.strings(json["texts"])
+        ticks = json.integers("ticks")
+        unticks = json.integers("unticks")
         every = json["every"]?.stringValue
         isFromCompletion = json.flag("fromCompletion")
         isSkipped = json.flag("skipped")
@@ -107,7 +113,7 @@ package struct TaskChange: JSONCodable, Hashable {
             ("addTags", addTags.ifAny), ("removeTags", removeTags.ifAny), ("notes", notes?.asJSON),
             ("fields", Self.json(fields)), ("texts", Self.json(texts)), ("every", every?.asJSON),
             ("fromCompletion", isFromCompletion.ifTrue), ("skipped", isSkipped.ifTrue), ("today", today?.asJSON),
-
+            ("ticks", ticks.ifAny), ("unticks", unticks.ifAny),
             ("head", head?.asJSON), ("fileName", fileName?.asJSON), ("importKey", importKey?.asJSON),
             ("trial", isTrial.ifTrue))
     }

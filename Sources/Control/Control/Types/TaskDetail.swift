@@ -7,6 +7,8 @@ package struct TaskDetail: JSONCodable, Hashable {
     /// The source text of the custom front matter, by key.
     package var fields: [String: String]
     package var attachments: [AttachmentSummary]
+    /// The items of the checklists in the notes, in order.
+    package var checklist: [ChecklistItem] = []
     /// The time of creation in RFC 3339; nil until the remote has ordered the write, as are the
     /// next two.
     package var createdTime: String?
@@ -44,6 +46,7 @@ package struct TaskDetail: JSONCodable, Hashable {
             attachments: try json.list("attachments"), createdTime: json["createdTime"]?.stringValue,
             updatedTime: json["updatedTime"]?.stringValue, completedTime: json["completedTime"]?.stringValue,
             remarks: json.strings("remarks"))
+        checklist = try json.list("checklist")
         isPinned = json.flag("pinned")
         head = json["head"]?.stringValue ?? ""
     }
@@ -53,11 +56,29 @@ package struct TaskDetail: JSONCodable, Hashable {
         for (key, value) in fields.sorted(by: { $0.key < $1.key }) { custom[key] = .string(value) }
         return .members(
             ("schemaVersion", 1), ("task", summary.json), ("notes", notes.asJSON), ("fields", .object(custom)),
-            ("attachments", attachments.json), ("createdTime", createdTime?.asJSON),
+            ("attachments", attachments.json), ("checklist", checklist.isEmpty ? nil : checklist.json),
+            ("createdTime", createdTime?.asJSON),
             ("updatedTime", updatedTime?.asJSON),
             ("completedTime", completedTime?.asJSON), ("remarks", remarks.ifAny),
             ("pinned", isPinned.ifTrue), ("head", head.isEmpty ? nil : head.asJSON))
     }
+}
+
+/// One item of a checklist in the notes of a task.
+package struct ChecklistItem: JSONCodable, Hashable {
+    package var text: String
+    package var isDone: Bool
+
+    package init(text: String, isDone: Bool) {
+        self.text = text
+        self.isDone = isDone
+    }
+
+    package init(json: JSON) throws(ControlError) {
+        self.init(text: try json.string("text"), isDone: json.flag("done"))
+    }
+
+    package var json: JSON { .members(("text", text.asJSON), ("done", isDone.ifTrue)) }
 }
 
 /// One attachment of a task.

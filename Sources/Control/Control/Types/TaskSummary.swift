@@ -22,6 +22,17 @@ package struct TaskSummary: JSONCodable, Hashable {
         case none
     }
 
+    /// The progress of a checklist.
+    package struct Checklist: Sendable, Hashable {
+        package var doneCount: Int
+        package var count: Int
+
+        package init(doneCount: Int, count: Int) {
+            self.doneCount = doneCount
+            self.count = count
+        }
+    }
+
     package var id: String
     package var title: String
     package var isCompleted: Bool
@@ -32,6 +43,9 @@ package struct TaskSummary: JSONCodable, Hashable {
     /// The name of the list; empty for the default list.
     package var list: String
     package var attachmentCount: Int
+    /// The numbers of items of the checklists in the notes: those that are done, and all; nil if there
+    /// are none.
+    package var checklist: Checklist?
     package var sync: Sync
     /// The path of the file relative to the tasks directory; nil while there is no file.
     package var path: String?
@@ -71,6 +85,10 @@ package struct TaskSummary: JSONCodable, Hashable {
         case "tags": tags = value.arrayValue?.compactMap(\.stringValue) ?? []
         case "list": list = value.stringValue ?? ""
         case "attachments": attachmentCount = Int(value.integerValue ?? 0)
+        case "checklist":
+            checklist = value["items"]?.integerValue.map {
+                Checklist(doneCount: Int(clamping: value["done"]?.integerValue ?? 0), count: Int(clamping: $0))
+            }
         case "sync": sync = value.stringValue.flatMap(Sync.init) ?? .unknown
         case "path": path = value.stringValue
         default: break
@@ -87,7 +105,9 @@ package struct TaskSummary: JSONCodable, Hashable {
             ("priority", priority == .none ? nil : priority.rawValue.asJSON), ("due", due?.asJSON),
             ("tags", tags.ifAny),
             ("list", list.isEmpty ? nil : list.asJSON),
-            ("attachments", attachmentCount == 0 ? nil : attachmentCount.asJSON), ("sync", sync.rawValue.asJSON),
+            ("attachments", attachmentCount == 0 ? nil : attachmentCount.asJSON),
+            ("checklist", checklist.map { .members(("done", $0.doneCount.asJSON), ("items", $0.count.asJSON)) }),
+            ("sync", sync.rawValue.asJSON),
             ("path", path?.asJSON))
     }
 }

@@ -5,6 +5,9 @@
 /// ending. If a side converted the endings of the whole text, the lines of the other side are
 /// converted too.
 ///
+/// The marks of checklists (`- [x]`) are compared separately, too, so ticks of adjacent items do not
+/// meet; lines that both sides add to a checklist are both kept (`ChecklistMerge`).
+///
 /// A change of one side, or an identical change of both, is applied. If the two sides changed the
 /// same or adjacent lines differently, `mine` wins.
 package struct TextMerge: Sendable, Hashable {
@@ -53,7 +56,7 @@ package struct TextMerge: Sendable, Hashable {
         func takeUnchanged(upTo end: Int) {
             for index in place..<end {
                 let (old, my, their) = (base[index], mine[index + mineShift], theirs[index + theirShift])
-                result.append(my.ending == old.ending ? their : my)
+                result.append(my.merged(with: their, base: old, &hasConflict))
             }
         }
         while let start = [mineHunks.first, theirHunks.first].compactMap({ $0?.old.lowerBound }).min() {
@@ -75,15 +78,18 @@ package struct TextMerge: Sendable, Hashable {
                     break
                 }
             }
-            let mineLines = mine[mineStart..<(end + mineShift)]
-            let theirLines = theirs[theirStart..<(end + theirShift)]
-            if didMine {
-                result += mineLines.map { theirConversion.applied(to: $0) }
+            let baseLines = base[start..<end]
+            let mineLines = mine[mineStart..<(end + mineShift)].map { theirConversion.applied(to: $0) }[...]
+            let theirLines = theirs[theirStart..<(end + theirShift)].map { mineConversion.applied(to: $0) }[...]
+            // A side that has no hunk here may have changed marks.
+            didMine = didMine || !mineLines.elementsEqual(baseLines, by: { $0.mark == $1.mark })
+            didTheirs = didTheirs || !theirLines.elementsEqual(baseLines, by: { $0.mark == $1.mark })
+            if didMine, didTheirs, !mineLines.elementsEqual(theirLines, by: { $0.isSame(as: $1) }) {
+                let merge = ChecklistMerge(base: baseLines, mine: mineLines, theirs: theirLines)
+                result += merge?.lines ?? Array(mineLines)
+                if merge?.hasConflict ?? true { hasConflict = true }
             } else {
-                result += theirLines.map { mineConversion.applied(to: $0) }
-            }
-            if didMine, didTheirs, !mineLines.elementsEqual(theirLines, by: { $0.content == $1.content }) {
-                hasConflict = true
+                result += didMine ? mineLines : theirLines
             }
             place = end
         }
@@ -93,10 +99,27 @@ package struct TextMerge: Sendable, Hashable {
 }
 
 /// A line of one of the three texts.
-private struct Line {
-    /// A number that is equal for lines with equal content.
+struct Line {
+    /// A number that is equal for lines with equal content, apart from the marks of checklists.
     let content: Int
+    /// A number like `content` that is also equal for a last line without an ending.
+    let text: Int
+    /// The character in brackets of an item of a checklist; nil for any other line.
+    var mark: UInt8?
     var ending: Ending
+    /// The bytes of the line, with a space as the mark, to order lines by.
+    let order: ArraySlice<UInt8>
+
+    func isSame(as other: Line) -> Bool { content == other.content && mark == other.mark }
+
+    /// Returns the line with the changes that each side made of its ending and mark. If both
+    /// changed the mark differently, this side's one is kept.
+    func merged(with theirs: Line, base: Line, _ hasConflict: inout Bool) -> Line {
+        var line = ending == base.ending ? theirs : self
+        line.mark = mark == base.mark ? theirs.mark : mark
+        if mark != base.mark, theirs.mark != base.mark, mark != theirs.mark { hasConflict = true }
+        return line
+    }
 
     enum Ending: String {
         /// The last line, without an ending.
@@ -124,7 +147,9 @@ private struct Conversion {
 
     func applied(to line: Line) -> Line {
         guard let change, line.ending == change.old else { return line }
-        return Line(content: line.content, ending: change.new)
+        var line = line
+        line.ending = change.new
+        return line
     }
 }
 
@@ -137,11 +162,11 @@ private struct LineNumbers {
     }
 
     private var numbers: [Key: Int] = [:]
-    private var lines: [ArraySlice<UInt8>] = []
+    private var lines: [(bytes: ArraySlice<UInt8>, markOffset: Int?)] = []
 
     mutating func lines(of text: String) -> [Line] {
-        let bytes = Array(text.utf8)
-        var result: [Line] = []
+        var bytes = Array(text.utf8)
+        var parts: [(range: Range<Int>, ending: Line.Ending, item: ChecklistLine?)] = []
         var start = 0
         while start < bytes.count {
             let end = bytes[start...].firstIndex { $0 == 0x0A || $0 == 0x0D } ?? bytes.count
@@ -151,17 +176,23 @@ private struct LineNumbers {
                 : bytes[end] == 0x0A
                     ? .lineFeed
                     : end + 1 < bytes.count && bytes[end + 1] == 0x0A ? .carriageReturnLineFeed : .carriageReturn
-            result.append(
-                Line(content: number(Key(bytes: bytes[start..<end], isEnded: ending != .none)), ending: ending))
+            let item = ChecklistLine(bytes[start..<end])
+            if let item { bytes[start + item.markOffset] = ChecklistLine.open }
+            parts.append((start..<end, ending, item))
             start = end + ending.rawValue.utf8.count
         }
-        return result
+        return parts.map { range, ending, item in
+            let line = bytes[range]
+            let content = number(Key(bytes: line, isEnded: ending != .none), item)
+            let text = ending == .none ? number(Key(bytes: line, isEnded: true), item) : content
+            return Line(content: content, text: text, mark: item?.mark, ending: ending, order: line)
+        }
     }
 
-    private mutating func number(_ key: Key) -> Int {
+    private mutating func number(_ key: Key, _ item: ChecklistLine?) -> Int {
         if let number = numbers[key] { return number }
         numbers[key] = lines.count
-        lines.append(key.bytes)
+        lines.append((key.bytes, item?.markOffset))
         return lines.count - 1
     }
 
@@ -169,7 +200,12 @@ private struct LineNumbers {
         var bytes: [UInt8] = []
         var ending = Line.Ending.lineFeed
         for (index, line) in merged.enumerated() {
-            bytes += lines[line.content]
+            let (content, markOffset) = lines[line.content]
+            if let markOffset, let mark = line.mark {
+                bytes += content.prefix(markOffset) + CollectionOfOne(mark) + content.dropFirst(markOffset + 1)
+            } else {
+                bytes += content
+            }
             if line.ending != .none { ending = line.ending }
             // A last line without an ending needs one if another line now follows it.
             bytes += (index < merged.count - 1 ? ending : line.ending).rawValue.utf8

@@ -17,6 +17,7 @@ package struct TaskSeries: Sendable, Hashable {
     package static let anchorKey = "recurrence_anchor"
     package static let catchUpKey = "catch-up"
     package static let scheduledKey = "scheduled"
+    package static let checklistKey = "checklist"
     package static let keys = [ruleKey, anchorKey, catchUpKey]
 
     package var rule: RecurrenceRule
@@ -124,6 +125,7 @@ extension TaskItem {
             fields[TaskSeries.ruleKey] = .string("DTSTART:\(start);\(text)")
         }
         completed = false
+        resetChecklist()
         settleDates(on: today)
     }
 
@@ -190,6 +192,14 @@ extension TaskItem {
     }
 
     // MARK: Parts
+
+    /// Reopens the items of the checklist if the task says so with `checklist: reset`.
+    private mutating func resetChecklist() {
+        guard fields[TaskSeries.checklistKey].flatMap(CustomValue.scalarText) == "reset" else { return }
+        var checklist = Checklist(notes)
+        guard checklist.doneCount > 0, checklist.mark(1...checklist.items.count, isDone: false) else { return }
+        notes = checklist.notes
+    }
 
     /// The date that the rule moves: `scheduled` if the task has one, otherwise `due`.
     private var date: (date: CivilDate, isScheduled: Bool)? {

@@ -8,10 +8,10 @@ enum TaskRecord {
     private static let members: Set<String> = [
         "schemaVersion", "task", "notes", "fields", "attachments", "createdTime", "updatedTime", "completedTime",
         "remarks",
-        "pinned", "head",
+        "pinned", "head", "checklist",
     ]
     private static let taskMembers: Set<String> = [
-        "id", "title", "completed", "priority", "due", "tags", "list", "attachments", "sync", "path",
+        "id", "title", "completed", "priority", "due", "tags", "list", "attachments", "checklist", "sync", "path",
     ]
 
     static func record(_ bytes: ArraySlice<UInt8>) throws(RecordProblem) -> ImportRecord {

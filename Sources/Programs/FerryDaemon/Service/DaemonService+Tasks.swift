@@ -63,6 +63,7 @@ extension DaemonService {
                 attachments: attachments + coming.map(AttachmentSummary.init),
                 createdTime: item.createdTime?.rfc3339, updatedTime: item.updatedTime?.rfc3339,
                 completedTime: item.completedTime?.rfc3339, remarks: detail.remarks)
+            shown.checklist = Checklist(item.notes).items.map { ChecklistItem(text: $0.text, isDone: $0.isDone) }
             shown.isPinned = detail.isPinned
             shown.head = detail.head
             if attachments.contains(where: { $0.state == .damaged }) {

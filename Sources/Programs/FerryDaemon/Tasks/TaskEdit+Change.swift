@@ -27,6 +27,8 @@ extension TaskEdit {
         addTags = change.addTags
         removeTags = change.removeTags
         notes = change.notes
+        ticks = change.ticks
+        unticks = change.unticks
         fields = change.fields
         texts = change.texts
         skipsOccurrence = change.isSkipped

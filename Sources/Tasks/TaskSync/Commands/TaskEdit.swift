@@ -14,6 +14,10 @@ package struct TaskEdit: Sendable {
     package var addTags: [String] = []
     package var removeTags: [String] = []
     package var notes: String?
+    /// The numbers of items of the checklist in the notes that are done now, and of those that are
+    /// open again, counted from 1.
+    package var ticks: [Int] = []
+    package var unticks: [Int] = []
     /// Custom fields as YAML source; empty text removes the field.
     package var fields: [String: String] = [:]
     /// Custom fields as text, quoted as YAML needs; empty text removes the field.
@@ -72,10 +76,24 @@ package struct TaskEdit: Sendable {
             let isEnded = notes.isEmpty || notes.utf8.last == UInt8(ascii: "\n")
             item.notes = NotesEditor.notes(item.notes, changedTo: isEnded ? notes : notes + "\n")
         }
+        try applyTicks(to: &item)
         if !fields.isEmpty { try item.setFields(sources: fields) }
         for (key, text) in texts.sorted(by: { $0.key < $1.key }) { try item.setField(key, toText: text) }
         try applyRecurrence(to: &item, of: original)
         return item
+    }
+
+    private func applyTicks(to item: inout TaskItem) throws {
+        guard !ticks.isEmpty || !unticks.isEmpty else { return }
+        var checklist = Checklist(item.notes)
+        guard checklist.mark(ticks, isDone: true), checklist.mark(unticks, isDone: false) else {
+            throw TaskSyncError(
+                .invalid,
+                checklist.items.isEmpty
+                    ? "The notes of '\(item.title)' have no items '- [ ] …'."
+                    : "The checklist of '\(item.title)' has the items 1 to \(checklist.items.count).")
+        }
+        item.notes = checklist.notes
     }
 
     /// Completing a recurring task completes its current occurrence, and reopening it the last one.

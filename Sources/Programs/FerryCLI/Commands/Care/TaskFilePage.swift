@@ -35,6 +35,8 @@ extension FerryTool {
 
                     complete_instances, skipped_instances: the days of the occurrences that were completed or skipped
 
+                    checklist: reset, if completing an occurrence reopens the items '- [x] …' of the notes
+
                     title: if the title cannot be a file name, such as AC/DC tickets
 
                     All other keys are synced too and come back unchanged, and so does a value that Ferry does not

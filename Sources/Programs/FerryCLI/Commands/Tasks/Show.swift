@@ -30,6 +30,7 @@ extension CommandContext {
         if summary.priority != .none { rows.append(("priority", summary.priority.rawValue)) }
         if let due = summary.due { rows.append(("due", due)) }
         if !summary.tags.isEmpty { rows.append(("tags", summary.tags.joined(separator: ", "))) }
+        if let checklist = summary.checklist { rows.append(("checklist", checklist.text)) }
         if let time = task.completedTime { rows.append(("completed", MomentWords.text(time))) }
         if let time = task.createdTime { rows.append(("created", MomentWords.text(time))) }
         if let time = task.updatedTime { rows.append(("updated", MomentWords.text(time))) }
