@@ -196,7 +196,7 @@ let package = Package(
             ]),
         target(
             "FerryCLI", in: "Programs",
-            uses: ["CivilTime", "CommandLineTool", "Control", "JSON", "SystemIO", "Ustar"]),
+            uses: ["CivilTime", "CommandLineTool", "Control", "JSON", "Recurrence", "SystemIO", "Ustar"]),
         target(
             "FerryServer", in: "Programs",
             uses: [
@@ -335,7 +335,7 @@ let package = Package(
                 "HTTPMessages", "HTTPServer", "IdentityProtocol", "IdentityServer", "JSON", "ObjectStorage", "S3Server",
                 "SQLite", "ServerData", "SystemIO",
             ]),
-        tests("FerryCLI", uses: ["CivilTime", "Control", "CommandLineTool", "JSON", "SystemIO"]),
+        tests("FerryCLI", uses: ["CivilTime", "Control", "CommandLineTool", "JSON", "Recurrence", "SystemIO"]),
         tests(
             "FerryDaemon",
             uses: [

@@ -156,3 +156,74 @@ def test_output_is_complete_or_an_error(root, machines):
     # The signal is ignored here.
     broken = run(laptop, "trap '' PIPE; set -o pipefail; ferry export | sleep 0")
     assert broken.returncode == 141 and not broken.stderr
+
+
+def task_fields(task):
+    """A task as formats of other programs can represent it."""
+    detail = {key: task["task"].get(key) for key in ("title", "completed", "priority", "due", "tags")}
+    return {**detail, "recurrence": task["fields"].get("recurrence")}
+
+
+def test_formats_of_other_programs_come_back_and_a_second_import_changes_nothing(root, machines):
+    laptop, _ = machines
+    laptop.write("Work/Rent.md", "---\npriority: high\ndue: 2099-12-01\ntags: [home, money]\nrecurrence: FREQ=MONTHLY\n"
+                                 "scheduled: 2099-11-28\n---\npay \"it\", soon\nand file it\n")
+    laptop.write("Call, then write.md", "---\ndue: 2099-12-01T17:00+01:00\ncompleted: true\ncolor: red\n---\n")
+    laptop.write("Plain.md", "")
+    laptop.sync()
+    before = {task["title"]: task_fields(laptop.json("show", task["id"])) for task in laptop.json("list", "--all")["tasks"]}
+    server = laptop.status()["account"]["server"]
+    for number, (form, suffix, lost) in enumerate([
+            ("ics", ".ics", ["Call, then write: left out: field color."]), ("csv", ".csv", []),
+            ("taskwarrior", ".json", ["Rent: left out: recurrence every 1m."]),
+            ("todo.txt", ".txt", ["Rent: left out: list 'Work', notes.", "Call, then write: left out: field color."])]):
+        result = laptop.ferry("export", "--format", form, check=False)
+        assert result.returncode == 0, result
+        for line in lost:
+            assert line in result.stderr, (form, result.stderr)
+        assert len(result.stderr.splitlines()) == len(lost), (form, result.stderr)
+        file = root / f"tasks{suffix}"
+        file.write_text(result.stdout, newline="")
+        other = Machine(root, f"other{number}")
+        other.start()
+        other.ferry("login", server, "--email", f"you{number}@example.org", "--password-stdin", "--create", input="another password")
+        told = other.json("import", file)
+        assert len(told["imported"]) == 3 and not told["failed"], (form, told)
+        tasks = {task["title"]: task_fields(other.json("show", task["id"])) for task in other.json("list", "--all")["tasks"]}
+        for title, task in tasks.items():
+            expected = dict(before[title])
+            if form == "taskwarrior":
+                expected["recurrence"] = None
+            found = {key: value for key, value in task.items() if key != "due"}
+            assert found == {key: value for key, value in expected.items() if key != "due"}, form
+            assert (task["due"] or "")[:10] == (expected["due"] or "")[:10], form
+        if form != "todo.txt":
+            assert (other.tasks / "Work/Rent.md").exists(), form
+            assert other.json("show", "Rent")["notes"] == 'pay "it", soon\nand file it\n', form
+        files = other.files()
+        again = other.json("import", file)
+        assert not again["imported"] and len(again["alreadyThere"]) == 3, (form, again)
+        assert other.files() == files
+        other.stop()
+
+
+def test_task_lines_of_a_note_and_single_files_are_imported(root, machines):
+    laptop, _ = machines
+    note = root / "Note.md"
+    note.write_text("# Home\n- [ ] Pay rent 🔁 every month 📅 2099-12-01 #money\ntext\n- [x] Call Anna ✅ 2026-11-20\n- [ ]  \n")
+    result = laptop.ferry("import", note, "--format", "obsidian", "--json", check=False)
+    told = json.loads(result.stdout)
+    assert result.returncode == 8 and told["imported"] == ["Pay rent", "Call Anna"] and told["otherLines"] == 2, told
+    assert [f["name"] for f in told["failed"]] == ["line 5"], told
+    rent = laptop.json("show", "rent")
+    assert rent["task"]["due"] == "2099-12-01" and rent["task"]["tags"] == ["money"]
+    assert rent["fields"] == {"recurrence": "FREQ=MONTHLY"}
+    (root / "Note.files").mkdir()
+    (root / "Note.files/a.txt").write_text("a")
+    told = laptop.json("import", note)
+    assert told["imported"] == ["Note.md"] and not told["failed"], told
+    assert laptop.read("Note.md") == note.read_text()
+    until(lambda: (laptop.tasks / "Note.files/a.txt").exists(), laptop.files)
+    assert not laptop.json("import", note)["imported"]
+    for words in (("--format", "moon"), ("--format", "files"), ("--format", "ics", "--directory", root / "d")):
+        assert laptop.ferry("export", *words, check=False).returncode == 2

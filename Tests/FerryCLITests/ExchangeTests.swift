@@ -6,8 +6,9 @@ import Testing
 
 @Suite struct ExchangeTests {
     @Test func `a line of todo txt has title, priority, tags, dates and due date`() throws {
-        let (task, changes) = try #require(
+        let record = try #require(
             TodoLine.record("x 2026-11-20 (A) 2026-11-01 Call Anna +family @phone due:2026-12-01 now"))
+        let (task, changes) = (record.change, record.changes)
         #expect(task.title == "Call Anna now" && task.isCompleted == true && task.priority == .high)
         #expect(task.addTags == ["family", "@phone"] && task.due == "2026-12-01")
         #expect(task.texts == ["completedDate": "2026-11-20", "createdDate": "2026-11-01"] && changes.isEmpty)
@@ -26,7 +27,7 @@ import Testing
         #expect(tags.change.title == "+only @tags" && tags.change.addTags == ["only", "@tags"])
         #expect(TodoLine.record("2026-11-01")?.change.title == "2026-11-01")
         for text in [
-            "xylophone (A) https://a.b 2026-1-1 due: + @", "(a) (AB) lower", "due:soon t:2026-12-24 rec:1m",
+            "xylophone (A) https://a.b 2026-1-1 due: + @", "(a) (AB) lower", "due:soon t:2026-13-24 rec:1x",
             "due:2026-02-30",
             "a\u{2028}b\u{85}c\u{A0}d",
         ] { #expect(TodoLine.record(text)?.change.title == text) }

@@ -23,6 +23,20 @@ package struct LocalTime: Sendable {
         offset = parts.tm_gmtoff
     }
 
+    /// Returns the seconds since 1970 at a time of day in the time zone of this machine; nil if the
+    /// system cannot tell. A time that the clocks skip is as much later as they skip, and of one that
+    /// they show twice either is returned.
+    package static func seconds(on day: CalendarDay, second: Int) -> Int64? {
+        var parts = tm()
+        parts.tm_year = Int32(clamping: day.year - 1900)
+        parts.tm_mon = Int32(clamping: day.month - 1)
+        parts.tm_mday = Int32(clamping: day.day)
+        parts.tm_sec = Int32(clamping: second)
+        parts.tm_isdst = -1
+        let time = mktime(&parts)
+        return time == -1 ? nil : Int64(time)
+    }
+
     /// The local time in the form `2026-11-21T21:31:05+01:00` (RFC 3339); `Z` if the time zone is
     /// UTC.
     package var rfc3339: String {

@@ -13,6 +13,8 @@ struct ImportResult {
     var leftOut: [(name: String, reason: String)] = []
     /// The number of hidden files and directories, which imports ignore.
     var hidden = 0
+    /// The number of lines that are not tasks, in a text that also has others.
+    var otherLines = 0
 
     init(isTrial: Bool) { self.isTrial = isTrial }
 
@@ -27,6 +29,7 @@ struct ImportResult {
         if !changed.isEmpty { parts.append("\(changed.count) of them changed") }
         if !alreadyThere.isEmpty { parts.append("\(alreadyThere.count) there already") }
         if !leftOut.isEmpty { parts.append("\(leftOut.count) left out") }
+        if otherLines > 0 { parts.append("\(Count(otherLines, "other line")) ignored") }
         if hidden > 0 { parts.append("\(hidden) hidden ignored") }
         return parts.joined(separator: ", ") + "."
     }
@@ -40,7 +43,8 @@ struct ImportResult {
             ),
             ("alreadyThere", .array(alreadyThere.map { .string($0) })),
             ("failed", .array(leftOut.map { ["name": .string($0.name), "reason": .string($0.reason)] })),
-            ("hidden", .integer(Int64(hidden))), ("dryRun", .boolean(isTrial)),
+            ("hidden", .integer(Int64(hidden))), ("otherLines", .integer(Int64(otherLines))),
+            ("dryRun", .boolean(isTrial)),
         ]
     }
 }
@@ -56,6 +60,21 @@ struct ImportRecord {
     var id: String?
     /// The key of the record in the source, which is the same when it is imported again.
     var key: String
+}
+
+/// The finding at one place of a source.
+struct FoundRecord {
+    /// The title or place, for messages.
+    var name: String
+    var record: Result<ImportRecord, RecordProblem>
+    /// The text of the record, from which its key is made if it has no id.
+    var source: String
+
+    init(_ name: String, _ record: Result<ImportRecord, RecordProblem>, source: String? = nil) {
+        self.name = name
+        self.record = record
+        self.source = source ?? name
+    }
 }
 
 /// The reason why a record is left out.

@@ -20,9 +20,23 @@ struct ImportRun {
     /// Imports the task files of a directory, byte for byte, with their attachments.
     mutating func importDirectory(_ path: String) async throws {
         let source = try TaskDirectory(path)
+        try await importFiles(try source.files(), of: path, source)
+    }
+
+    /// Imports one task file, byte for byte, with its attachments.
+    mutating func importFile(_ path: String) async throws {
+        let parts = path.split(separator: "/", omittingEmptySubsequences: false)
+        let name = parts.last.map(String.init) ?? path
+        let directory = parts.count == 1 ? "." : parts.dropLast().joined(separator: "/")
+        let source = try TaskDirectory(directory.isEmpty ? "/" : directory)
+        try await importFiles(TaskDirectory.Content(tasks: [try source.file(name)]), of: directory, source)
+    }
+
+    private mutating func importFiles(
+        _ content: TaskDirectory.Content, of path: String, _ source: TaskDirectory
+    ) async throws {
         let tasksDirectory = try await service.status().tasksDirectory
         let target = try TaskDirectory(tasksDirectory)
-        let content = try source.files()
         result.hidden = content.hidden
         for file in content.tasks {
             do {
@@ -125,42 +139,76 @@ struct ImportRun {
         return nil
     }
 
-    // MARK: Lines
+    // MARK: Records
 
-    /// Imports a file with one record per line; `-` is standard input.
-    mutating func importLines(_ path: String, _ format: ImportFormat) async throws {
+    /// Imports a file with many records; `-` is standard input.
+    mutating func importRecords(_ path: String, _ format: ImportFormat) async throws {
         let bytes =
             try path == "-" ? readStandardInputBytes(limit: 256 << 20) : FileSystem.read(path, limit: 256 << 20)
         if let encoding = SourceText.foreignEncoding(bytes) {
             throw CommandFailure("\(path.printable) is \(encoding) text.", hint: "Save it as UTF-8.")
         }
+        let content = SourceText.content(bytes)
+        let found: [FoundRecord]
+        switch format {
+        case .markdown: return
+        case .todo, .ndjson, .obsidian: found = lines(content, format)
+        case .taskwarrior: found = TaskwarriorFile(Array(content)).records
+        case .csv, .ics:
+            guard let text = SourceText.text(content) else {
+                throw CommandFailure("\(path.printable) is not UTF-8 text.", hint: "Save it as UTF-8.")
+            }
+            found = format == .csv ? CSVFile(text).records : CalendarFile(text).records
+        }
         let there = try await TasksThere(service)
-        var seen: [ArraySlice<UInt8>: Int] = [:]
-        let lines = SourceText.lines(SourceText.content(bytes), carriageReturnsEnd: format == .todo)
-        for (index, line) in lines.enumerated() where !line.allSatisfy({ $0 == 0x20 || $0 == 0x09 }) {
-            let name = "line \(index + 1)"
-            seen[line, default: 0] += 1
+        var seen: [String: Int] = [:]
+        for found in found {
+            seen[found.source, default: 0] += 1
             do {
-                var record = try format == .todo ? Self.todoRecord(line) : TaskRecord.record(line)
-                // Two equal lines are two tasks, and get the same keys when they are imported
+                var record = try found.record.get()
+                // Two equal records are two tasks, and get the same keys when they are imported
                 // again.
                 if record.key.isEmpty {
-                    record.key = "\(format.rawValue) \(seen[line] ?? 1)\n\(String(decoding: line, as: UTF8.self))"
+                    record.key = "\(format.rawValue) \(seen[found.source] ?? 1)\n\(found.source)"
                 }
                 if let list = chosenList { record.change.list = list }
                 try await importRecord(record, there)
             } catch let problem as RecordProblem {
-                result.leftOut.append((name, problem.reason))
+                result.leftOut.append((found.name, problem.reason))
             } catch let error as ControlError where !error.endsImport {
-                result.leftOut.append((name, error.message))
+                result.leftOut.append((found.name, error.message))
             }
         }
     }
 
-    private static func todoRecord(_ line: ArraySlice<UInt8>) throws(RecordProblem) -> ImportRecord {
+    /// Reads one record a line.
+    private mutating func lines(_ content: ArraySlice<UInt8>, _ format: ImportFormat) -> [FoundRecord] {
+        var found: [FoundRecord] = []
+        let lines = SourceText.lines(content, carriageReturnsEnd: format == .todo)
+        for (index, line) in lines.enumerated() where !line.allSatisfy({ $0 == 0x20 || $0 == 0x09 }) {
+            let source = String(decoding: line, as: UTF8.self)
+            do throws(RecordProblem) {
+                guard let record = try Self.record(line, format) else {
+                    result.otherLines += 1
+                    continue
+                }
+                found.append(FoundRecord("line \(index + 1)", .success(record), source: source))
+            } catch {
+                found.append(FoundRecord("line \(index + 1)", .failure(error), source: source))
+            }
+        }
+        return found
+    }
+
+    /// Reads a line; nil for one that is no task in a text that also has others.
+    private static func record(
+        _ line: ArraySlice<UInt8>, _ format: ImportFormat
+    ) throws(RecordProblem) -> ImportRecord? {
+        if format == .ndjson { return try TaskRecord.record(line) }
         guard let text = SourceText.text(line) else { throw RecordProblem("It is not UTF-8 text.") }
-        guard let (change, changes) = TodoLine.record(text) else { throw RecordProblem("It has no words.") }
-        return ImportRecord(name: change.title ?? text, change: change, changes: changes, key: "")
+        if format == .obsidian { return try ObsidianLine.record(text) }
+        guard let record = TodoLine.record(text) else { throw RecordProblem("It has no words.") }
+        return record
     }
 
     private mutating func importRecord(_ record: ImportRecord, _ there: TasksThere) async throws {

@@ -55,6 +55,19 @@ struct TaskDirectory {
         return content
     }
 
+    /// Returns one task file of the directory, with its attachments.
+    func file(_ name: String) throws(SystemError) -> File {
+        let attachments = "\(name.dropLast(Self.suffix.count)).files"
+        var paths: [String] = []
+        do throws(SystemError) {
+            try directory.directory(attachments).forEachVisibleFile(
+                { paths.append("\(attachments)/\($0)") }, skip: { _, _ in })
+        } catch {
+            guard error.code == .notFound || error.code == .notDirectory else { throw error }
+        }
+        return File(path: name, attachments: paths.sorted())
+    }
+
     /// Returns the task to which an attachment belongs: `Work/Ship` for `Work/Ship.files/a.pdf`.
     private static func owner(of path: String) -> String? {
         let parts = path.split(separator: "/")

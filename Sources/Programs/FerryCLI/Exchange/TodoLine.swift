@@ -1,16 +1,19 @@
 import CivilTime
 import Control
+import Recurrence
 
 /// A line of a todo.txt file (the format of todotxt.org), such as
 /// `x 2026-11-21 (A) 2026-11-01 Call Anna +work @phone due:2026-12-01`.
 ///
 /// Priority A is high, B is medium, and later letters are low; from D on the letter is kept in the
 /// field `todoPriority`. A project `+work` becomes the tag `work`, a context `@phone` the tag
-/// `@phone`. The two dates before the text become the fields `completedDate` and `createdDate`.
+/// `@phone`. The two dates before the text become the fields `completedDate` and `createdDate`, and
+/// `t:` becomes `scheduled`. `rec:1w` recurs a week after each completion, `rec:+1w` a week after each
+/// due date.
 /// Every other word stays in the title.
 enum TodoLine {
     /// Parses a line; returns nil for a line without words.
-    static func record(_ line: String) -> (change: TaskChange, changes: [String])? {
+    static func record(_ line: String) -> ImportRecord? {
         var words = line.split { $0 == " " || $0 == "\t" }.map(String.init)[...]
         guard !words.isEmpty else { return nil }
         var change = TaskChange()
@@ -20,6 +23,7 @@ enum TodoLine {
             words = words.dropFirst()
         }
         var letter: Character?
+        var recurrence: (rule: RecurrenceRule, isFromCompletion: Bool)?
         var dates: [String] = []
         while let word = words.first, words.count > 1 {
             if letter == nil, let found = priority(word) {
@@ -44,6 +48,11 @@ enum TodoLine {
                     changes.append("'\(word)' stays in the title, because a task has one due date")
                     title.append(word)
                 }
+            } else if word.hasPrefix("t:"), change.texts["scheduled"] == nil, isDate(String(word.dropFirst(2))) {
+                change.texts["scheduled"] = String(word.dropFirst(2))
+            } else if word.hasPrefix("rec:"), recurrence == nil, let found = ExchangeRecurrence.todo(word.dropFirst(4))
+            {
+                recurrence = found
             } else if word.hasPrefix("pri:"), letter == nil, let found = priority("(\(word.dropFirst(4)))") {
                 // Completed tasks keep their priority in this form.
                 letter = found
@@ -63,7 +72,9 @@ enum TodoLine {
             changes.append("its tags are its title, because it has no other words")
         }
         change.title = title.joined(separator: " ")
-        return (change, changes)
+        var record = ImportRecord(name: change.title ?? line, change: change, changes: changes, key: "")
+        if let (rule, isFromCompletion) = recurrence { record.setRecurrence(rule, isFromCompletion: isFromCompletion) }
+        return record
     }
 
     private static func tag(_ word: String) -> String? {

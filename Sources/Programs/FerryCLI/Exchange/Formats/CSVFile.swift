@@ -1,0 +1,156 @@
+import Control
+
+/// A table with a header: values separated by commas, semicolons or tabs, quoted as in RFC 4180.
+struct CSVFile {
+    /// The columns that have a meaning, by their names in lower case; any other column is a field.
+    private static let columns = [
+        "title": "title", "task": "title", "name": "title", "summary": "title", "content": "title", "due": "due",
+        "due date": "due", "deadline": "due", "priority": "priority", "tags": "tags", "labels": "tags", "list": "list",
+        "project": "list", "folder": "list", "notes": "notes", "note": "notes", "description": "notes",
+        "completed": "completed", "done": "completed", "status": "completed",
+    ]
+
+    private let rows: [[String]]
+
+    init(_ text: String) { rows = Self.rows(text) }
+
+    /// The records, without rows that have no values.
+    var records: [FoundRecord] {
+        guard let header = rows.first else { return [] }
+        var names: [String] = []
+        for name in header {
+            let known = Self.columns[name.lowercased()]
+            names.append(known.map { names.contains($0) ? name : $0 } ?? name)
+        }
+        guard names.contains("title") else {
+            return [FoundRecord("the header", .failure(RecordProblem("It has no column 'title'.")))]
+        }
+        return rows.enumerated().dropFirst().compactMap { index, row in
+            guard row.contains(where: { !$0.isEmpty }) else { return nil }
+            do throws(RecordProblem) {
+                let record = try Self.record(row, names)
+                return FoundRecord(record.name, .success(record), source: Self.line(row))
+            } catch {
+                return FoundRecord("row \(index + 1)", .failure(error))
+            }
+        }
+    }
+
+    private static func record(_ row: [String], _ names: [String]) throws(RecordProblem) -> ImportRecord {
+        guard row.count <= names.count else { throw RecordProblem("It has more values than the header has columns.") }
+        var record = ImportRecord(
+            name: "", change: TaskChange(priority: TaskSummary.Priority.none, due: "", tags: []), key: "")
+        for (name, value) in zip(names, row) where !value.isEmpty {
+            switch name {
+            case "title": (record.name, record.change.title) = (value, value)
+            case "notes": record.change.notes = value
+            case "list": record.change.list = value
+            case "tags": record.change.tags = tags(value)
+            case "due":
+                if let date = ExchangeDate(value) ?? ExchangeDate(basic: value) {
+                    record.change.due = date.text
+                } else {
+                    record.change.texts["due"] = value
+                    record.changes.append("due '\(value)' is not a date; it is kept as a field")
+                }
+            case "priority":
+                if let priority = priority(value) {
+                    record.change.priority = priority
+                } else {
+                    record.change.texts["priority"] = value
+                    record.changes.append("priority '\(value)' is none of high, medium and low; it is kept as a field")
+                }
+            case "completed":
+                switch value.lowercased() {
+                case "true", "yes", "x", "1", "done", "completed": record.change.isCompleted = true
+                case "false", "no", "0", "open", "pending", "todo", "needs-action": break
+                default:
+                    record.change.texts["status"] = value
+                    record.changes.append("status '\(value)' is not understood; it is kept as a field")
+                }
+            default: record.change.texts[name.isEmpty ? "column" : name] = value
+            }
+        }
+        guard record.name.contains(where: { !$0.isWhitespace }) else { throw RecordProblem("It has no title.") }
+        if record.change.isCompleted == nil { record.change.isCompleted = false }
+        if record.change.isCompleted == true, let rule = record.change.texts.removeValue(forKey: "recurrence") {
+            record.changes.append("its recurrence \(rule) is left out, because it is completed")
+        }
+        return record
+    }
+
+    private static func tags(_ text: String) -> [String] {
+        var tags: [String] = []
+        for part in text.split(whereSeparator: { $0 == "," || $0 == ";" || $0 == "\n" }) {
+            let tag = part.trimmingSpaces
+            if !tag.isEmpty, !tags.contains(tag) { tags.append(tag) }
+        }
+        return tags
+    }
+
+    private static func priority(_ text: String) -> TaskSummary.Priority? {
+        switch text.lowercased() {
+        case "h": .high
+        case "m", "normal": .medium
+        case "l": .low
+        case let word: TaskSummary.Priority(rawValue: word)
+        }
+    }
+
+    /// Splits a text into rows. The separator is the one that the header has most of.
+    static func rows(_ text: String) -> [[String]] {
+        let header = text.prefix { !$0.isNewline }
+        let separators: [Character] = [",", ";", "\t"]
+        let separator =
+            separators.max { one, other in
+                header.count { $0 == one } < header.count { $0 == other }
+            } ?? ","
+        var rows: [[String]] = []
+        var row: [String] = []
+        var value = ""
+        var isQuoted = false
+        var characters = text[...]
+        while let character = characters.popFirst() {
+            if isQuoted {
+                if character != "\"" {
+                    value.append(character)
+                } else if characters.first == "\"" {
+                    value.append(character)
+                    characters.removeFirst()
+                } else {
+                    isQuoted = false
+                }
+            } else if character == "\"", value.isEmpty {
+                isQuoted = true
+            } else if character == separator {
+                row.append(value)
+                value = ""
+            } else if character.isNewline, character == "\n" || character == "\r\n" || character == "\r" {
+                rows.append(row + [value])
+                (row, value) = ([], "")
+            } else {
+                value.append(character)
+            }
+        }
+        if !row.isEmpty || !value.isEmpty { rows.append(row + [value]) }
+        return rows
+    }
+
+    /// Returns a row as text, with the values quoted that need it.
+    static func line(_ values: [String]) -> String {
+        values.map { value in
+            value.contains { $0 == "," || $0 == "\"" || $0 == ";" || $0 == "\t" || $0.isNewline }
+                ? "\"\(value.replacing("\"", with: "\"\""))\"" : value
+        }.joined(separator: ",")
+    }
+}
+
+extension StringProtocol {
+    /// The text without spaces and tabs at its ends.
+    var trimmingSpaces: String {
+        var rest = self[...]
+        while let first = rest.first, first == " " || first == "\t" { rest = rest.dropFirst() }
+        while let last = rest.last, last == " " || last == "\t" { rest = rest.dropLast() }
+        return String(rest)
+    }
+}

@@ -1,0 +1,240 @@
+import Control
+import Recurrence
+
+/// The tasks (`VTODO`) of an iCalendar file, RFC 5545.
+///
+/// The properties that Ferry has no field for are kept as fields or reported, record by record.
+/// Only days and times of day are read: a time with `TZID` is the time on the clock there, and is
+/// reported, since a file of Ferry has no zone.
+struct CalendarFile {
+    private struct Property {
+        var name: String
+        var parameters: [String: String]
+        /// The value as it is written.
+        var value: String
+
+        /// The value without escapes.
+        var text: String {
+            var text = ""
+            var isEscaped = false
+            for character in value {
+                if isEscaped {
+                    text.append(character == "n" || character == "N" ? "\n" : character)
+                    isEscaped = false
+                } else if character == "\\" {
+                    isEscaped = true
+                } else {
+                    text.append(character)
+                }
+            }
+            return text
+        }
+
+        /// Parses `NAME;PARAMETER=VALUE:value`; nil for a line that is no property.
+        init?(_ line: String) {
+            var isQuoted = false
+            guard
+                let colon = line.firstIndex(where: { character in
+                    if character == "\"" { isQuoted.toggle() }
+                    return character == ":" && !isQuoted
+                })
+            else { return nil }
+            value = String(line[line.index(after: colon)...])
+            var parts = line[..<colon].split(separator: ";", omittingEmptySubsequences: false)
+            guard let first = parts.first, !first.isEmpty else { return nil }
+            name = first.uppercased()
+            parts.removeFirst()
+            parameters = [:]
+            for part in parts {
+                guard let equals = part.firstIndex(of: "=") else { continue }
+                parameters[part[..<equals].uppercased()] = part[part.index(after: equals)...].filter { $0 != "\"" }
+            }
+        }
+    }
+
+    private var components: [(name: String, properties: [Property], inner: [String])] = []
+
+    init(_ text: String) {
+        var stack: [(name: String, properties: [Property], inner: [String])] = []
+        for line in Self.unfolded(text) {
+            guard let property = Property(line) else { continue }
+            switch property.name {
+            case "BEGIN": stack.append((property.value.uppercased(), [], []))
+            case "END":
+                guard let component = stack.popLast() else { continue }
+                if ["VCALENDAR", "VTIMEZONE", "STANDARD", "DAYLIGHT"].contains(component.name) { continue }
+                if let parent = stack.indices.last, stack[parent].name != "VCALENDAR" {
+                    stack[parent].inner.append(component.name)
+                } else {
+                    components.append(component)
+                }
+            default: if let last = stack.indices.last { stack[last].properties.append(property) }
+            }
+        }
+    }
+
+    /// Returns the lines, with those joined that are folded.
+    private static func unfolded(_ text: String) -> [String] {
+        var lines: [String] = []
+        for line in text.split(
+            omittingEmptySubsequences: true, whereSeparator: { $0 == "\n" || $0 == "\r\n" || $0 == "\r" })
+        {
+            if let first = line.first, first == " " || first == "\t", !lines.isEmpty {
+                lines[lines.count - 1] += line.dropFirst()
+            } else {
+                lines.append(String(line))
+            }
+        }
+        return lines
+    }
+
+    var records: [FoundRecord] {
+        components.map { name, properties, inner in
+            let title = properties.first { $0.name == "SUMMARY" }?.text ?? properties.first { $0.name == "UID" }?.value
+            do throws(RecordProblem) {
+                guard name == "VTODO" else { throw RecordProblem("It is a \(name), not a task.") }
+                return FoundRecord(title ?? "a task", .success(try Self.record(properties, inner)))
+            } catch {
+                return FoundRecord(title ?? name, .failure(error))
+            }
+        }
+    }
+
+    private static func record(_ properties: [Property], _ inner: [String]) throws(RecordProblem) -> ImportRecord {
+        guard let title = properties.first(where: { $0.name == "SUMMARY" })?.text,
+            title.contains(where: { !$0.isWhitespace })
+        else { throw RecordProblem("It has no SUMMARY.") }
+        if properties.contains(where: { $0.name == "RECURRENCE-ID" }) {
+            throw RecordProblem("It is an exception of a recurring task, which is imported without it.")
+        }
+        let uid = properties.first { $0.name == "UID" }?.value
+        var record = ImportRecord(name: title, change: TaskChange(title: title), key: uid.map { "ics \($0)" } ?? "")
+        record.change.priority = TaskSummary.Priority.none
+        record.change.due = ""
+        record.change.list = ""
+        record.change.notes = ""
+        record.change.isCompleted = properties.contains {
+            $0.name == "STATUS" && $0.value.uppercased() == "COMPLETED"
+                || $0.name == "COMPLETED" || $0.name == "PERCENT-COMPLETE" && $0.value == "100"
+        }
+        var tags: [String] = []
+        for property in properties { read(property, into: &record, &tags) }
+        record.change.tags = tags
+        for name in inner.sorted() { record.changes.append("its \(name) is left out") }
+        return record
+    }
+
+    private static func read(_ property: Property, into record: inout ImportRecord, _ tags: inout [String]) {
+        switch property.name {
+        case "SUMMARY", "UID", "DTSTAMP", "LAST-MODIFIED", "SEQUENCE", "CLASS", "TRANSP", "PERCENT-COMPLETE": break
+        case "DESCRIPTION": record.change.notes = property.text + (property.text.hasSuffix("\n") ? "" : "\n")
+        case "STATUS":
+            if !["COMPLETED", "NEEDS-ACTION"].contains(property.value.uppercased()) {
+                record.change.texts["status"] = property.value.lowercased()
+            }
+        case "DUE": if let date = date(property, &record) { record.change.due = date.text }
+        case "DTSTART": if let date = date(property, &record) { record.change.texts["scheduled"] = date.text }
+        case "COMPLETED": if let date = date(property, &record) { record.change.texts["completedDate"] = "\(date.day)" }
+        case "CREATED": if let date = date(property, &record) { record.change.texts["createdDate"] = "\(date.day)" }
+        case "PRIORITY":
+            switch Int(property.value) {
+            case (1...4)?: record.change.priority = .high
+            case 5?: record.change.priority = .medium
+            case (6...9)?: record.change.priority = .low
+            default: break
+            }
+        case "CATEGORIES":
+            // A comma that belongs to a name is escaped.
+            for part in property.value.replacing("\\,", with: "\u{0}").split(separator: ",") {
+                let tag = part.replacing("\u{0}", with: ",").trimmingSpaces
+                if !tag.isEmpty, !tags.contains(tag) { tags.append(tag) }
+            }
+        case "RRULE":
+            do throws(RecurrenceProblem) {
+                record.setRecurrence(try RecurrenceRule(parsing: property.value), isFromCompletion: false)
+            } catch {
+                record.change.texts["rrule"] = property.value
+                record.changes.append("its rule is not understood (\(error.description)); it is kept as a field")
+            }
+        case "X-FERRY-LIST": record.change.list = property.text
+        case "LOCATION", "URL", "GEO", "RELATED-TO", "ORGANIZER", "CONTACT", "COMMENT":
+            record.change.texts[property.name.lowercased()] = property.text
+        default: record.changes.append("\(property.name) is left out")
+        }
+    }
+
+    private static func date(_ property: Property, _ record: inout ImportRecord) -> ExchangeDate? {
+        guard let date = ExchangeDate(basic: property.value) else {
+            record.changes.append("\(property.name) '\(property.value)' is not a time and is left out")
+            return nil
+        }
+        if let zone = property.parameters["TZID"], date.second != nil, date.offset == nil {
+            record.changes.append("\(property.name) is the time on the clock in \(zone)")
+        }
+        return date
+    }
+
+    // MARK: Writing
+
+    /// Returns a task as a VTODO, and what of it is left out.
+    static func component(_ task: TaskDetail) -> (lines: [String], leftOut: [String]) {
+        let summary = task.summary
+        var leftOut: [String] = []
+        var lines = ["BEGIN:VTODO", "UID:\(summary.id)@ferry"]
+        func date(_ name: String, _ text: String) {
+            guard let date = ExchangeDate(text) else { return leftOut.append("\(name.lowercased()) '\(text)'") }
+            lines.append(date.second == nil ? "\(name);VALUE=DATE:\(date.basic)" : "\(name):\(date.basic)")
+        }
+        func stamp(_ name: String, _ time: String?) {
+            guard let time, let moment = ExchangeDate(String(time.prefix(19)) + "Z") else { return }
+            lines.append("\(name):\(moment.basic)")
+        }
+        stamp("DTSTAMP", task.updatedTime ?? "1970-01-01T00:00:00Z")
+        stamp("CREATED", task.createdTime)
+        lines.append("SUMMARY:\(escaped(summary.title))")
+        if !task.notes.isEmpty { lines.append("DESCRIPTION:\(escaped(task.notes))") }
+        if let due = summary.due { date("DUE", due) }
+        if let scheduled = task.fields["scheduled"] { date("DTSTART", scheduled) }
+        switch summary.priority {
+        case .high: lines.append("PRIORITY:1")
+        case .medium: lines.append("PRIORITY:5")
+        case .low: lines.append("PRIORITY:9")
+        case .none: break
+        }
+        if !summary.tags.isEmpty { lines.append("CATEGORIES:\(summary.tags.map(escaped).joined(separator: ","))") }
+        if !summary.list.isEmpty { lines.append("X-FERRY-LIST:\(escaped(summary.list))") }
+        lines.append("STATUS:\(summary.isCompleted ? "COMPLETED" : "NEEDS-ACTION")")
+        if summary.isCompleted { stamp("COMPLETED", task.completedTime) }
+        if let (rule, _) = ExchangeRecurrence.rule(of: task.fields) { lines.append("RRULE:\(rule)") }
+        leftOut += task.leftOutFields(besides: ["scheduled", "createdDate", "completedDate"])
+        return (lines + ["END:VTODO"], leftOut)
+    }
+
+    /// Returns the text of a file with the components, without the end of its last line. Lines are
+    /// folded to 75 bytes.
+    static func file(_ components: [[String]]) -> String {
+        let lines =
+            ["BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//Ferry//Ferry//EN"] + components.joined() + ["END:VCALENDAR"]
+        return lines.map(folded).joined(separator: "\r\n")
+    }
+
+    private static func folded(_ line: String) -> String {
+        var text = ""
+        var length = 0
+        for scalar in line.unicodeScalars {
+            let count = UTF8.width(scalar)
+            if length + count > 75 {
+                text += "\r\n "
+                length = 1
+            }
+            text.unicodeScalars.append(scalar)
+            length += count
+        }
+        return text
+    }
+
+    private static func escaped(_ text: String) -> String {
+        text.replacing("\\", with: "\\\\").replacing(";", with: "\\;").replacing(",", with: "\\,")
+            .replacing("\r\n", with: "\\n").replacing("\n", with: "\\n").replacing("\r", with: "\\n")
+    }
+}
