@@ -122,6 +122,9 @@ package actor TaskSync {
     var unreadable: [TaskPath: FileTime] = [:]
     /// Files with the identifiers of tasks that are not known here, while the server has not told of all there are.
     var unidentified: Set<TaskPath> = []
+    /// Tasks whose new files may have been written by a run that was cut off, and have other names
+    /// by now: they get no files before the next scan has looked for these.
+    var soughtFiles: Set<String> = []
     /// Whether the state file says that this boot has been looked at for such files.
     var isBootNoted = false
     /// By task, files that a power cut has left empty and that could not be filled yet, as on a

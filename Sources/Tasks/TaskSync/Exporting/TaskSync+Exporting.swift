@@ -116,6 +116,10 @@ extension TaskSync {
                     continue
                 }
                 if item.row == nil, isLiving {
+                    if soughtFiles.contains(item.task) {
+                        retries.insert(item.task)
+                        continue
+                    }
                     if try await join(item.view, in: directory) { continue }
                     if try awaitsUnreadFile(of: item.task, in: directory) {
                         retries.insert(item.task)

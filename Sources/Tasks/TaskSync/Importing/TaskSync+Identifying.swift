@@ -46,6 +46,9 @@ extension TaskSync {
             try await isForeign(content, identifier, where: entry.task)
         {
             try await forget([path])
+            // It may have been written, and renamed a moment ago.
+            soughtFiles.insert(entry.task)
+            changes.askForScan()
         }
         let sameInode = index.path(withInodeOf: content.stamp).flatMap { index[$0] }
         // The known file of this number, which is not where it was, whatever is there by now, or where nobody can look.

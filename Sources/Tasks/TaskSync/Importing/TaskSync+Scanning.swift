@@ -12,6 +12,8 @@ extension TaskSync {
         var call = index.rollCall
         let racy = RacyStamps(newest: isFirst ? index.newestChange : nil)
         let absentBefore = absentSinceBinding()
+        let sought = soughtFiles
+        defer { soughtFiles.subtract(sought) }
         let scan: FolderScan
         do throws(FolderError) {
             scan = try folder.scan(.watch) { file in
