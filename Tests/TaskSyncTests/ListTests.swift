@@ -83,6 +83,43 @@ import Testing
         }
     }
 
+    @Test(arguments: [false, true])
+    func `a list gets the directory that was made for a list within it before its name came`(isLate: Bool) async throws
+    {
+        try await withMachines { laptop, desk in
+            for name in ["Old/a.md", "Old/Inner/b.md", "Apart/c.md"] {
+                try laptop.write(name, "x\n")
+                #expect(await desk.has(name, "x\n"))
+            }
+            for machine in [laptop, desk] {
+                #expect(await machine.eventually { (try? await machine.sync.isSettled()) == true })
+            }
+            let lists = await laptop.sync.catalog.listNames
+            func rename(_ old: String, _ new: String) async throws {
+                let list = try #require(lists.first { $0.value == old }?.key)
+                try await laptop.client.transaction { transaction in
+                    let name = try DocumentName(database: transaction.databaseName, collection: "lists", id: list)
+                    try transaction.append(.merge(name, [FieldPath(key: "name"): .string(new)]))
+                }
+            }
+            // As the remote may order them that gets both from one machine.
+            try await rename("Apart", "New/Apart")
+            #expect(await desk.has("New/Apart/c.md", "x\n"))
+            if isLate { #expect(await desk.eventually { await desk.sync.catalog.listNames.values.contains("New") }) }
+            try await rename("Old/Inner", "New/Inner")
+            try await rename("Old", isLate ? "Other" : "New")
+            let place = isLate ? "Other" : "New"
+            for machine in [laptop, desk] {
+                for name in ["\(place)/a.md", "New/Inner/b.md", "New/Apart/c.md"] {
+                    #expect(await machine.has(name, "x\n"))
+                }
+                #expect(await machine.lacks("Old/a.md"))
+                #expect(await machine.eventually { await machine.sync.catalog.listNames.count == (isLate ? 4 : 3) })
+                #expect(try machine.names("") == [".ferry"] + (isLate ? ["New", "Other"] : ["New"]))
+            }
+        }
+    }
+
     @Test func `a list that changes only the Unicode form of its name has that name everywhere`() async throws {
         let (composed, decomposed) = ("B\u{FC}ro", "Bu\u{308}ro")
         try await withMachines { laptop, desk in

@@ -124,6 +124,64 @@ import Testing
         await laptop.stop()
     }
 
+    @Test func `a list that is renamed while no process runs stays that list, with those within it`() async throws {
+        let store = MemoryDocumentStore(Machine.database)
+        let (desk, before) = (try await Machine(store), try await Machine(store))
+        for name in ["Work/Inner/b.md", "Work/a.md", "Other/c.md"] {
+            try before.write(name, "x\n")
+            #expect(await desk.has(name, "x\n"))
+        }
+        #expect(await before.eventually { (try? await before.sync.isSettled()) == true })
+        let names = await before.sync.catalog.listNames
+        await before.stop()
+        before.rename("Work", to: "Office")
+        try before.write("Work", "a file, which no list is")
+        let laptop = try await Machine(store, home: before.home)
+        let renamed = names.mapValues { $0.hasPrefix("Work") ? "Office" + $0.dropFirst(4) : $0 }
+        for machine in [laptop, desk] {
+            for name in ["Office/Inner/b.md", "Office/a.md", "Other/c.md"] { #expect(await machine.has(name, "x\n")) }
+            #expect(await machine.eventually { await machine.sync.catalog.listNames == renamed })
+            #expect(await machine.sync.catalog.trashed.isEmpty)
+        }
+        await laptop.stop()
+        await desk.stop()
+    }
+
+    @Test func `files that are ahead of an older state are those of their tasks, also in a renamed list`() async throws
+    {
+        let store = MemoryDocumentStore(Machine.database)
+        let (desk, first) = (try await Machine(store), try await Machine(store))
+        try first.write("Work/a.md", "a\n")
+        #expect(await desk.has("Work/a.md", "a\n"))
+        #expect(await first.eventually { (try? await first.sync.isSettled()) == true })
+        await first.stop()
+        let files = ["", "-wal", "-shm"].map { "\(first.root)/replica.db\($0)" }
+        let old = try files.map { try FileSystem.readIfPresent($0) }
+        let second = try await Machine(store, home: first.home)
+        second.rename("Work", to: "Office")
+        try second.write("Office/b.md", "b\n")
+        try second.write("new.md", "c\n")
+        for (name, text) in [("Office/a.md", "a\n"), ("Office/b.md", "b\n"), ("new.md", "c\n")] {
+            #expect(await desk.has(name, text))
+        }
+        #expect(await second.eventually { (try? await second.sync.isSettled()) == true })
+        await second.stop()
+        for (file, bytes) in zip(files, old) {
+            unlink(file)
+            if let bytes { try FileSystem.replace(file, with: bytes) }
+        }
+        let laptop = try await Machine(store, home: first.home)
+        for machine in [laptop, desk] {
+            #expect(await machine.eventually { await machine.hasUnited(3) })
+            for (name, text) in [("Office/a.md", "a\n"), ("Office/b.md", "b\n"), ("new.md", "c\n")] {
+                #expect(await machine.has(name, text))
+            }
+            #expect(try machine.names("Office") == ["a.md", "b.md"])
+        }
+        await laptop.stop()
+        await desk.stop()
+    }
+
     @Test func `a lost state and a directory that is there make no duplicates and no deletes`() async throws {
         let store = MemoryDocumentStore(Machine.database)
         let laptop = try await Machine(store)

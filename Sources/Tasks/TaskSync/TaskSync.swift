@@ -136,6 +136,8 @@ package actor TaskSync {
     var vanishedLists: [String: TaskPath] = [:]
     /// Where those would be by the renames that were told of since.
     var carriedLists: [String: TaskPath] = [:]
+    /// Directories that were made for lists within them, while no list has their names, and when.
+    var parents: [TaskPath: Duration] = [:]
     /// Lists whose directories were not where they should be when they were to get other names, and since when.
     var missedLists: [String: Duration] = [:]
     var attachments = AttachmentIndex()

@@ -168,7 +168,7 @@ extension TaskSync {
     package func isSettled() async throws -> Bool {
         guard isSynced, changes.hasToldRemovals, !isReviewingReverts else { return false }
         guard try await pendingExports() == 0, retries.isEmpty, retriedLists.isEmpty else { return false }
-        return transfers.isSettled
+        return parents.isEmpty && transfers.isSettled
     }
 
     /// Changes of documents that are not in files yet.

@@ -22,6 +22,7 @@ extension TaskSync {
                 try await export(Array(tasks[start..<min(start + Self.batchSize, tasks.count)]))
             }
         }
+        try await settleParents()
         try await removeDeletedLists()
         try await fillAgain()
         try await bringBackLeftAgain()
@@ -58,7 +59,8 @@ extension TaskSync {
 
     /// Nothing tells when a disk has room or a directory may be written again, so time does.
     func retryLater() {
-        guard !retries.isEmpty || !retriedLists.isEmpty || vanishedLists.keys.contains(where: isNewlyMissed) else {
+        let awaitsNews = !parents.isEmpty || vanishedLists.keys.contains(where: isNewlyMissed)
+        guard !retries.isEmpty || !retriedLists.isEmpty || awaitsNews else {
             retryDelay = Backoff.firestore
             return
         }

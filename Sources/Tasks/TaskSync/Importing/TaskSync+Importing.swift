@@ -60,7 +60,8 @@ extension TaskSync {
                 // What is in it follows and is looked at anew.
                 forgetProblems(of: path)
                 // One that Ferry made may have another name by now.
-                if path.kind(isDirectory: true) == .list, (try? folder.hasDirectory(path)) == true {
+                if path.kind(isDirectory: true) == .list, !isParentOnly(path), (try? folder.hasDirectory(path)) == true
+                {
                     _ = try await list(at: path)
                 }
                 noteAbsent(beneath: path)

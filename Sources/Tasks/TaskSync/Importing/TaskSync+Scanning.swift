@@ -53,9 +53,12 @@ extension TaskSync {
         forgetProblemsOfAbsentFiles()
         changed += try await fillEmptied(emptied, beside: changed)
         try await noteBoot()
-        for path in scan.lists.sorted() { _ = try await list(at: path) }
+        for path in scan.lists.sorted() where !isParentOnly(path) {
+            if let former = formerName(of: path, holding: changed) { try await directoryMoved(former, path) }
+            _ = try await list(at: path)
+        }
         // Not those that were there a moment ago: what has become of them is told.
-        let absent = Set(index.paths(notSeenIn: call))
+        let absent = Set(index.paths(notSeenIn: call)).subtracting(changed)
         let missed = absent.filter(scan.sees)
         let isComplete = missed.isEmpty && missingAttachments(scan, found: found.map(\.path)).isEmpty
         let isHiding = isHiding(in: scan)
@@ -76,6 +79,37 @@ extension TaskSync {
         if !missing.isEmpty { changes.noteMissing(missing.sorted()) }
         if !isHiding { try await forgetMissingLists() }
         noteMissingAttachments(scan, found: found.map(\.path))
+    }
+
+    /// The directory that was renamed to an unknown one while nobody watched: a known list's that is
+    /// gone, whose files are beneath this one where they were beneath that.
+    ///
+    /// - Parameter files: those that the scan found and that are not as they were.
+    private func formerName(of directory: TaskPath, holding files: [TaskPath]) -> TaskPath? {
+        guard !isBoundAnew, directory.kind(isDirectory: true) == .list, lists.id(directory) == nil,
+            lists.paths.values.contains(where: hasGone)
+        else { return nil }
+        var former: Set<TaskPath> = []
+        for file in files.lazy.filter({ $0.isBeneath(directory) }).prefix(20) {
+            guard let stamp = (try? folder.stamp(file)) ?? nil, let known = knownPath(of: file, stamp),
+                let place = known.counterpart(of: directory, above: file),
+                lists.id(place) != nil, hasGone(place)
+            else { continue }
+            former.insert(place)
+        }
+        return former.count == 1 ? former.first : nil
+    }
+
+    /// Whether a directory is not there any more. A link is as good as the directory, which it may lead to.
+    private func hasGone(_ directory: TaskPath) -> Bool { (try? folder.hasDirectory(directory)) == false }
+
+    /// Where the known file was that a file is by its identifier or its inode.
+    private func knownPath(of file: TaskPath, _ stamp: FileStamp) -> TaskPath? {
+        if let task = (try? folder.identifier(file)) ?? nil { return index.path(of: task) }
+        guard let known = index.path(withInodeOf: stamp), index[known]?.stamp.hasContent(of: stamp) == true else {
+            return nil
+        }
+        return known
     }
 
     private func isUnexplored(_ path: TaskPath) -> Bool { unexplored.contains(where: path.isBeneath) }

@@ -73,6 +73,7 @@ extension TaskSync {
     /// Everything beneath moves along; lists are renamed.
     func directoryMoved(_ from: TaskPath, _ to: TaskPath) async throws {
         unexplored = unexplored.map { $0.moved(from: from, to: to) }
+        unidentified = Set(unidentified.map { $0.moved(from: from, to: to) })
         attachments.removeOrphans(beneath: from)
         if from.kind(isDirectory: true) == .attachments || to.kind(isDirectory: true) != .list {
             if to.kind(isDirectory: true) == .attachments { movedAttachmentDirectories.insert(to) }
@@ -171,7 +172,8 @@ extension TaskSync {
         moveStrandedAttachments(from, to)
         retryMisnamedLists()
         if listMoves.isEmpty {
-            _ = try await list(at: to)
+            // Unless it has gone on, as where directories exchange their names: that is told next.
+            if (try? folder.hasDirectory(to)) == true { _ = try await list(at: to) }
             // Nothing is known of it, and something is in it perhaps: as where the name was given
             // to another one before this was told.
             changes.askForScan()

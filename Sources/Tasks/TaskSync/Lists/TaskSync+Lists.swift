@@ -41,9 +41,14 @@ extension TaskSync {
     /// Makes or renames the directories of lists: those that are within others after these, and so
     /// in their places already where all of them have moved. Those whose directories are gone wait
     /// until it is clear whether they have gone as well.
+    ///
+    /// All lists that have changed and were not looked at yet are brought in step together with
+    /// these: one may be about to go into another, whose new name came with its own.
     func exportLists(_ names: Set<DocumentName>) async throws {
+        guard !names.isEmpty else { return }
         let views = try await client.reading { transaction in
-            try names.map { name in
+            let changed = try transaction.changes(for: Self.consumer, limit: 10_000).map(\.name)
+            return try names.union(changed.filter { $0.collectionPath == "lists" }).map { name in
                 let view = try transaction.document(name)
                 let parts = view.exists ? TaskList(fields: view.fields).name.split(separator: "/") : []
                 return (view: view, depth: parts.count)
@@ -101,7 +106,7 @@ extension TaskSync {
         }
         do {
             if let current, !inherits, (try? folder.hasDirectory(current)) == true {
-                if try folder.hasDirectory(target) {
+                if try await !emptyParent(target, into: current), try folder.hasDirectory(target) {
                     // Somebody has just made one of that name: that is another list, with a name to
                     // be told from this one's.
                     _ = try await self.list(at: target)
@@ -162,11 +167,52 @@ extension TaskSync {
         for list in lost where keeps(list, parent) {
             _ = try await self.directory(ofList: list)
         }
-        guard folder.isAbsent(parent), let owner = listBook.owner(of: parent.string) else { return true }
+        guard folder.isAbsent(parent) else { return true }
+        guard let owner = listBook.owner(of: parent.string) else {
+            parents[parent] = environment.now()
+            return true
+        }
         if isNewlyMissed(owner) { return false }
         let database = try await client.reading { $0.databaseName }
         try await exportList(client.document(DocumentName(database: database, collection: "lists", id: owner)))
         return !folder.isAbsent(parent)
+    }
+
+    /// Makes room for a list's directory where one was made only for lists within it, which came
+    /// before the news of their parent: they go into that one's directory, and back with it.
+    ///
+    /// - Returns: Whether there was such a directory and it is gone.
+    private func emptyParent(_ parent: TaskPath, into directory: TaskPath) async throws -> Bool {
+        guard parents[parent] != nil, lists.id(parent) == nil else { return false }
+        let depth = parent.components.count
+        let within = lists.paths.values.filter { $0 != parent && $0.isBeneath(parent) }
+        for name in Set(within.map { String($0.components[depth]) }).sorted() {
+            let (path, target) = (try parent.appending(name), try directory.appending(name))
+            try await announceMove(path, to: target)
+            guard case .moved = try folder.move(path, to: target, expecting: .anything) else {
+                try await takeBackMove()
+                return false
+            }
+            ownMoves.append((path, target, environment.now()))
+            try await noteMove(path, to: target)
+        }
+        parents[parent] = nil
+        return try folder.removeDirectoryIfEmpty(parent)
+    }
+
+    /// Whether a directory was made for lists within it a moment ago: its own list may be about to come.
+    func isParentOnly(_ directory: TaskPath) -> Bool {
+        parents[directory].map { environment.now() < $0 + Self.parentTime } ?? false
+    }
+
+    private static let parentTime: Duration = .seconds(5)
+
+    /// Makes lists of directories that were made for lists within them, and are no others' by now.
+    func settleParents() async throws {
+        for directory in parents.keys.sorted() where !isParentOnly(directory) {
+            parents[directory] = nil
+            if (try? folder.hasDirectory(directory)) == true { _ = try await list(at: directory) }
+        }
     }
 
     /// Whether a directory that a list has lost is for no other: what has become of it is about to
