@@ -54,7 +54,7 @@ struct EditorTests {
         try Shell.run("cd '\(grounds.root)' && mv Work/a.md Job/b.md")
         let moved = try await grounds.changes { $0.contains { $0.path == b } }
         let after = try #require(try grounds.folder.stamp(b))
-        #expect(moved == [.moved(from: try TaskPath("Work/a.md"), to: b, after)])
+        #expect(moved == [.moved(from: try TaskPath("Work/a.md"), to: b, after, afterDelete: false)])
         #expect(after.hasContent(of: before))
         try Shell.run("cd '\(grounds.root)' && cp Job/b.md Job/c.md && mv Job Work/Deep")
         let c = try TaskPath("Work/Deep/c.md")
@@ -163,7 +163,7 @@ extension DebouncedChange {
     func isEnd(of path: TaskPath) -> Bool {
         switch self {
         case .removed(path), .movedAway(path): true
-        case .moved(path, _, _): true
+        case .moved(path, _, _, _): true
         default: false
         }
     }
@@ -221,7 +221,7 @@ extension DebouncedChange {
     /// The path of a file that exists.
     var path: TaskPath? {
         switch self {
-        case .changed(let path, _), .moved(_, let path, _): path
+        case .changed(let path, _), .moved(_, let path, _, _): path
         default: nil
         }
     }

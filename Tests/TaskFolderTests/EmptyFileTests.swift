@@ -76,7 +76,8 @@ struct EmptyFileTests {
         }
         try watch.advance(.milliseconds(4))
         let target = try TaskPath("c.md")
-        let moved = DebouncedChange.moved(from: path, to: target, try #require(try watch.folder.stamp(target)))
+        let moved = DebouncedChange.moved(
+            from: path, to: target, try #require(try watch.folder.stamp(target)), afterDelete: false)
         #expect(watch.log == (wasEmptied ? [] : [moved]))
         try watch.advance(.milliseconds(1010))
         #expect(watch.log.contains(moved))

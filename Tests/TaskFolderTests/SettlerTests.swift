@@ -112,9 +112,21 @@ struct SettlerTests {
         try disk.rename("b.md", to: "Work/c.md", .replacing)
         try watch.advance(.milliseconds(8))
         let c = try TaskPath("Work/c.md")
-        #expect(watch.log == [.moved(from: a, to: c, try #require(try watch.folder.stamp(c)))])
+        #expect(watch.log == [.moved(from: a, to: c, try #require(try watch.folder.stamp(c)), afterDelete: false)])
         try watch.advance(.seconds(10))
         #expect(watch.known == (try watch.files()))
+    }
+
+    @Test(arguments: [false, true])
+    func `a move to a name tells whether the file there had been deleted`(isDeleted: Bool) throws {
+        let (a, b) = (try establish("a.md"), try establish("b.md"))
+        // A backup is no delete: the name is saved again.
+        if isDeleted { try disk.remove("b.md") } else { try disk.rename("b.md", to: "b.md~", .exclusive) }
+        try watch.advance(.milliseconds(4))
+        try disk.rename("a.md", to: "b.md", .exclusive)
+        try watch.advance(.milliseconds(8))
+        let stamp = try #require(try watch.folder.stamp(b))
+        #expect(watch.log == [.moved(from: a, to: b, stamp, afterDelete: isDeleted)])
     }
 
     @Test func `a file that is moved there and back has not moved`() throws {
@@ -149,7 +161,10 @@ struct SettlerTests {
         try disk.write("b.md", bytes("still writing"), closing: false)
         try disk.save("a.md", bytes("another task"))
         try watch.advance(.seconds(10))
-        #expect(watch.log == [.moved(from: a, to: b, try #require(try watch.folder.stamp(b))), try changed(a)])
+        #expect(
+            watch.log == [
+                .moved(from: a, to: b, try #require(try watch.folder.stamp(b)), afterDelete: false), try changed(a),
+            ])
     }
 
     @Test func `what takes the name of a file that left for an unwatched directory comes after it`() throws {
@@ -210,7 +225,9 @@ struct SettlerTests {
                 }
             }
             let isExpected = isMade && wait < .seconds(60) && cookie == 1
-            #expect(debouncer.take().first == (isExpected ? .changed(b, stamp) : .moved(from: a, to: b, stamp)))
+            #expect(
+                debouncer.take().first
+                    == (isExpected ? .changed(b, stamp) : .moved(from: a, to: b, stamp, afterDelete: false)))
         }
     }
 

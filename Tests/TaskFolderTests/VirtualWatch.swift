@@ -66,7 +66,7 @@ final class VirtualWatch {
         log.append(change)
         switch change {
         case .changed(let path, let stamp): known[path] = stamp
-        case .moved(let from, let to, let stamp):
+        case .moved(let from, let to, let stamp, _):
             known[from] = nil
             known[to] = stamp
         case .removed(let path), .movedAway(let path): known[path] = nil

@@ -81,6 +81,23 @@ import Testing
         }
     }
 
+    @Test func `a new file that gets the name of a deleted one stays a task of its own`() async throws {
+        try await withTask { laptop, desk, task in
+            try laptop.write("new.md", "the plan\nand more\n")
+            #expect(await desk.has("new.md", "the plan\nand more\n"))
+            let new = try #require(await laptop.sync.task(atPath: "new.md"))
+            laptop.remove("Plan.md")
+            laptop.rename("new.md", to: "Plan.md")
+            #expect(await desk.lacks("new.md"))
+            for machine in [laptop, desk] {
+                #expect(await machine.has("Plan.md", "the plan\nand more\n"))
+                #expect(await machine.lacks("Plan.files/a.txt"))
+                #expect(await machine.eventually { await machine.sync.path(ofTask: new) == "Plan.md" })
+                #expect(await machine.eventually { await machine.sync.catalog.trashed.map(\.id) == [task] })
+            }
+        }
+    }
+
     @Test(arguments: [false, true])
     func `a file that is made again minutes after its delete goes on with its attachments`(isBack: Bool) async throws {
         try await withTask { laptop, desk, task in

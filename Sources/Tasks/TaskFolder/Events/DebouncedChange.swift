@@ -5,8 +5,9 @@ package enum DebouncedChange: Hashable, Sendable {
     case directoryMoved(from: TaskPath, to: TaskPath)
     case directoryAppeared(TaskPath)
     /// A file has a new path, possibly with new content. The file that had the path before is
-    /// replaced. Files that have swapped places are each reported as `changed`.
-    case moved(from: TaskPath, to: TaskPath, FileStamp)
+    /// replaced, unless `afterDelete`: then it had been deleted just before. Files that have swapped
+    /// places are each reported as `changed`.
+    case moved(from: TaskPath, to: TaskPath, FileStamp, afterDelete: Bool)
     /// A file exists, new or with new content or metadata. Compare the stamp with the known one.
     case changed(TaskPath, FileStamp)
     /// The path is taken by something that is not a regular file, or cannot be examined. This is

@@ -45,6 +45,11 @@ package struct EventDebouncer: Sendable {
         var isMovedAway = false
         /// Whether the file was observed to be absent.
         var isAbsent = false
+        /// Whether the file was deleted, or is missing for an unknown reason, and nothing has come to
+        /// the path since.
+        var isDeleted = false
+        /// Whether a rename moved the file to the path of one that had just been deleted.
+        var takesDeletedName = false
         var foundEmpty: Duration?
     }
 
@@ -110,7 +115,10 @@ package struct EventDebouncer: Sendable {
     package mutating func handle(_ event: FolderEvent, at now: Duration) {
         switch event {
         case .created(let path):
-            update(path, at: now, isKnown: false) { $0.isWriting = true }
+            update(path, at: now, isKnown: false) {
+                $0.isWriting = true
+                $0.isDeleted = false
+            }
         case .written(let path):
             update(path, at: now, isKnown: true) {
                 // It is written again after it was closed, so it may have had content in between.
@@ -127,6 +135,7 @@ package struct EventDebouncer: Sendable {
             update(path, at: now, isKnown: true) { _ in }
         case .removed(let path):
             remove(path, at: now)
+            pending[path]?.isDeleted = true
         case .movedFrom(let path, let cookie):
             // A file that takes the name of one that left without a trace is another file, and is
             // new wherever it arrives.
@@ -163,7 +172,10 @@ package struct EventDebouncer: Sendable {
 
     /// Handles a path that a scan did not find. It is reported as removed unless it comes back.
     package mutating func handleMissing(_ path: TaskPath, at now: Duration) {
-        if pending[path] == nil { remove(path, at: now, isMovedAway: true) }
+        if pending[path] == nil {
+            remove(path, at: now, isMovedAway: true)
+            pending[path]?.isDeleted = true
+        }
         if pending.count > times.limit { giveUp() }
     }
 
@@ -239,7 +251,9 @@ package struct EventDebouncer: Sendable {
             let knowsWhatLeft = min(foundSettles, state.since + times.longest) + .milliseconds(1)
             if state.isMovedAway, now < knowsWhatLeft { return wait(path, until: knowsWhatLeft) { _ in } }
             forget(path)
-            settled.append(state.origin.map { .moved(from: $0, to: path, stamp) } ?? .changed(path, stamp))
+            let isFree = state.takesDeletedName
+            settled.append(
+                state.origin.map { .moved(from: $0, to: path, stamp, afterDelete: isFree) } ?? .changed(path, stamp))
         case .directory, .obstructed:
             forget(path)
             // A scan reports what is in the directory's place. If the directory is back, its own
@@ -281,6 +295,7 @@ package struct EventDebouncer: Sendable {
         state.removed = now
         state.isMovedAway = isMovedAway
         state.isAbsent = false
+        state.isDeleted = false
         state.isWriting = false
         state.isKnown = true
         state.isDirectory = false
@@ -297,9 +312,12 @@ package struct EventDebouncer: Sendable {
             // The file that had come from there just before is gone.
             if pending[replaced] == nil { remove(replaced, at: now) }
         }
+        let takesDeletedName = pending[path]?.isDeleted == true
         update(path, at: now, isKnown: true) { state in
             state.isWriting = false
             state.origin = nil
+            state.takesDeletedName = takesDeletedName
+            state.isDeleted = false
             state.isKnown = source?.isUntouched != true
         }
         guard let source else { return }

@@ -72,6 +72,12 @@ extension TaskSync {
         }
     }
 
+    /// Whether no other machine can have a task yet, and its document says what its file does.
+    func isUnsent(_ task: String) async throws -> Bool {
+        guard try await client.reading({ try $0.task(task).createTime == nil }) else { return false }
+        return try await !isBehind(task)
+    }
+
     /// A task that was made of a new file has been the file of another one: it goes without a
     /// trace, and the file stays. What was changed of it elsewhere meanwhile keeps it, as an edit
     /// does against any delete.

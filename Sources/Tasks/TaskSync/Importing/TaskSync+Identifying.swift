@@ -67,8 +67,9 @@ extension TaskSync {
             var isMoved = sameInode.map { $0.task == other && hasCome($0) } == true
             if !isMoved { isMoved = try await isFree(other) }
             guard isMoved else { return (entry.task, false) }
-            // Saved under another name first: it is this one's new text.
-            if folder.isFullyWatched, isNewborn(other, after: entry.task), try await !isBehind(other) {
+            // Saved under another name first: it is this one's new text. Nothing tells whether the file
+            // that was there had been deleted, so a task that others may have edited stays.
+            if folder.isFullyWatched, isNewborn(other, after: entry.task), try await isUnsent(other) {
                 try await dissolve(other)
                 return (entry.task, false)
             }

@@ -42,14 +42,14 @@ extension TaskSync {
                     files.append(path)
                     settled[path] = stamp
                 }
-            case .moved(let from, let to, let stamp):
+            case .moved(let from, let to, let stamp, let afterDelete):
                 lookAgain(ifMovedWithItsDirectory: to)
                 if to.kind(isDirectory: false) == .attachment {
                     await noteAttachment(to, stamp)
                     removed.append(from)
                 } else {
                     forgetDirectory(namedAs: to)
-                    try await moved(from, to, stamp)
+                    try await moved(from, to, stamp, afterDelete: afterDelete)
                     files.append(to)
                     settled[to] = stamp
                 }
@@ -480,7 +480,9 @@ extension TaskSync {
     // MARK: Moves
 
     /// A known file has a new path; its attachments go with it.
-    private func moved(_ from: TaskPath, _ to: TaskPath, _ stamp: FileStamp) async throws {
+    ///
+    /// - Parameter afterDelete: Whether a file was deleted at `to` just before.
+    private func moved(_ from: TaskPath, _ to: TaskPath, _ stamp: FileStamp, afterDelete: Bool) async throws {
         guard let entry = index[from], from.kind(isDirectory: false) == .taskFile else { return }
         // The echo of a move of Ferry's own, after which the old name may have been given to another task.
         if let known = index[to], known.stamp.isFile(of: stamp) { return }
@@ -491,7 +493,7 @@ extension TaskSync {
             // another: the import asks for it.
             guard folder.isFullyWatched else { return }
             // Saved under another name first: it is this one's new text.
-            if isNewborn(entry.task, after: replaced.task), try await !isBehind(entry.task) {
+            if !afterDelete, isNewborn(entry.task, after: replaced.task), try await !isBehind(entry.task) {
                 try await dissolve(entry.task)
                 return take(to, stamp, for: replaced.task)
             }
