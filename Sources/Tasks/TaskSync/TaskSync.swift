@@ -1,6 +1,7 @@
 package import DocumentClient
 package import DocumentModel
 package import ObjectStorage
+import Reconciliation
 import SQLite
 import Synchronization
 package import SystemIO
@@ -144,7 +145,10 @@ package actor TaskSync {
     /// The history entries that nobody has dismissed.
     var openConflicts: Set<DocumentName> = []
     var held: [String: Int64] = [:]
-    var deleteGuard = DeleteGuard()
+    var recentDeletes = DeleteWindow()
+    /// The tasks whose files are gone and that are not at rest, with their reasons. They are planned
+    /// again when their documents change.
+    var waiting: [String: Reason] = [:]
     /// By task, since when a file that went back to an older version waits for approval.
     var reverted: [String: Int64] = [:]
     var revertGuard = RevertGuard()
@@ -329,6 +333,7 @@ package actor TaskSync {
         for (list, path) in tables.1 { lists.set(list, path) }
         for row in tables.2 { attachments.set(row) }
         held = tables.3
+        waiting = held.mapValues { _ in .heldForReview(.delete) }
         pausedTransfers = Set(tables.4.split(separator: "\n").map(String.init))
         rememberedRetries = Set(tables.5.split(separator: "\n").map(String.init))
         attachedPartials = Set(tables.6.split(separator: "\n").map(String.init))

@@ -32,14 +32,19 @@ package enum Decision: String, Hashable, Sendable {
     case restore
 }
 
-/// The changes of one kind that were let through in the last hour.
+/// The changes of one kind that come before and after those of a plan.
 package struct RecentChanges: Hashable, Sendable {
+    /// The number of changes that were let through shortly before.
     package var count = 0
-    /// Whether changes of this kind were held within that time, so that further ones are, too.
+    /// The number of changes that are reported, and will be planned soon. The first of many changes
+    /// are held with the others.
+    package var following = 0
+    /// Whether changes of this kind were held shortly before, so that further ones are, too.
     package var isHolding = false
 
-    package init(count: Int = 0, isHolding: Bool = false) {
+    package init(count: Int = 0, following: Int = 0, isHolding: Bool = false) {
         self.count = count
+        self.following = following
         self.isHolding = isHolding
     }
 }

@@ -9,11 +9,11 @@ enum HeldChanges {
     ///
     /// - Parameters:
     ///   - count: the number of changes.
-    ///   - recent: the changes that were let through shortly before.
+    ///   - recent: the changes that come before and after these.
     ///   - taskCount: the number of tasks, those that change included.
     static func holds(_ count: Int, recent: RecentChanges, taskCount: Int) -> Bool {
         guard count > 0 else { return false }
-        let total = count + recent.count
+        let total = count + recent.count + recent.following
         return recent.isHolding || total > floor && Double(total) > share * Double(taskCount + recent.count)
     }
 

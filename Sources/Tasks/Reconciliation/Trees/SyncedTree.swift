@@ -19,7 +19,10 @@ package struct SyncedTree: Sendable {
     /// The nodes of each list and task.
     private(set) var children: [NodeID: Set<NodeID>] = [:]
 
-    package init() {}
+    /// Creates an empty tree.
+    ///
+    /// - Parameter otherTaskCount: the number of tasks that exist and are not to be put into the tree.
+    package init(otherTaskCount: Int = 0) { taskCount = otherTaskCount }
 
     package var ids: some Collection<NodeID> { nodes.keys }
 

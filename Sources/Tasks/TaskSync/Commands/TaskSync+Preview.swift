@@ -1,5 +1,6 @@
 import DocumentClient
 import DocumentModel
+import Reconciliation
 import SystemIO
 import TaskFolder
 import TaskModel
@@ -103,11 +104,17 @@ extension TaskSync {
         let gone = missing.sorted().compactMap { path in
             index[path].flatMap { held[$0.task] == nil && catalog[$0.task]?.deletion == nil ? (path, $0.task) : nil }
         }
-        var deletes = deleteGuard
-        let areHeld = deletes.holds(gone.count, of: index.count, at: environment.now() - start)
-        steps += gone.map { path, task in
-            SyncStep(
-                areHeld ? .hold : .delete, path.string, task: task, areHeld ? "one of too many" : "its file is gone")
+        let plan = try await plan(
+            Dictionary(gone.map { ($0.1, .absent) }) { first, _ in first },
+            recentDeletes.recent(at: environment.now() - start, following: 0))
+        let actions = Dictionary(plan.operations.map { ($0.node, $0.action) }) { first, _ in first }
+        steps += gone.compactMap { path, task in
+            switch actions[.task(TaskID(task))] {
+            case .hold: SyncStep(.hold, path.string, task: task, "one of too many")
+            case .trashDocument: SyncStep(.delete, path.string, task: task, "its file is gone")
+            case .createFile: SyncStep(.write, path.string, task: task, "changed elsewhere since its file went")
+            default: nil
+            }
         }
         let present = Set(attached.map(\.path))
         for row in attachments.all {

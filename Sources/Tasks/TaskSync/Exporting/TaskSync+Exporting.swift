@@ -93,6 +93,7 @@ extension TaskSync {
         var writes: [(row: FileRow, write: FolderWrite)] = []
         var reserved = Set<TaskPath>()
         var changedHere: [TaskPath] = []
+        var gone: [String] = []
         var expected: [TaskPath: Bool] = [:]
         // What was read of these before is no longer so: they are still behind.
         var moved = Set<String>()
@@ -102,8 +103,10 @@ extension TaskSync {
         for (item, facts) in zip(pending, facts) where !moved.contains(item.task) {
             await exportAttachments(of: item.view)
             noteParked(item)
-            // A held delete stands until somebody decides, or somebody edits.
-            if held[item.task] != nil, try await !cancelHold(item) { continue }
+            if waiting[item.task] != nil {
+                gone.append(item.task)
+                continue
+            }
             if reverted[item.task] != nil, facts.claim != nil { continue }
             do {
                 let list = facts.entry?.list
@@ -185,6 +188,7 @@ extension TaskSync {
             }
         }
         try await perform(writes, &changedHere)
+        try await reconcile(gone)
         await noteMovedAttachments()
         // Behind until that is read, which may have to wait.
         retries.formUnion(changedHere.compactMap { index[$0]?.task })
@@ -329,27 +333,6 @@ extension TaskSync {
         }
     }
 
-    /// The tasks have no files here any more.
-    func forgetFiles(of tasks: [String]) async throws {
-        try await client.transaction { transaction in
-            let tables = SyncTables(transaction)
-            for task in tasks {
-                try tables.removeFile(task)
-                try tables.unhold(task)
-                try tables.removeAttachments(of: task)
-            }
-        }
-        for task in tasks {
-            index.remove(task: task)
-            attachments.removeAll(of: task)
-            held[task] = nil
-            unfilled[task] = nil
-            problems[Self.emptiedKey(task)] = nil
-            await endPointless(transfers.current(of: task).filter(\.isUpload))
-        }
-        retries.formUnion(misnamed)
-    }
-
     /// Writes files together, so that they share their syncs, and remembers those that were written.
     private func perform(_ writes: [(row: FileRow, write: FolderWrite)], _ changedHere: inout [TaskPath]) async throws {
         guard !writes.isEmpty else { return }
@@ -449,31 +432,6 @@ extension TaskSync {
             index.set(row.path, FileIndex.Entry(task: row.task, stamp: row.stamp))
             unfinishedWrites[row.task] = nil
         }
-    }
-
-    /// Whether an edit from elsewhere has come, which the delete that was held must yield to.
-    private func cancelHold(_ item: Pending) async throws -> Bool {
-        guard let row = item.row, item.view.exists else { return true }
-        let old = try? TaskFile(parsing: row.bytes, named: row.path.name)
-        let wanted = TaskItem(fields: item.view.fields(pendingTimes: .previous))
-        if wanted.isDeleted { return true }
-        guard let old, let new = try? old.updated(to: wanted),
-            new.bytes != old.bytes || knownList(wanted.listId) != knownList(row.list)
-        else {
-            return false
-        }
-        let task = item.task
-        try await trashRenamedAttachments(of: [task])
-        try await client.transaction { transaction in
-            let tables = SyncTables(transaction)
-            try tables.unhold(task)
-            try tables.removeFile(task)
-        }
-        held[task] = nil
-        index.remove(task: task)
-        retries.insert(task)
-        retries.formUnion(misnamed)
-        return false
     }
 }
 

@@ -211,6 +211,7 @@ extension TaskSync {
         for (file, (row, isAppended)) in zip(imported, rows) {
             index.set(row.path, FileIndex.Entry(task: row.task, stamp: row.stamp))
             held[row.task] = nil
+            waiting[row.task] = nil
             unfinishedWrites[row.task] = nil
             unfilled[row.task] = nil
             problems[file.path.string] = nil
@@ -512,10 +513,5 @@ extension TaskSync {
             return false
         }
         return known.stamp.hasContent(of: stamp) || (try? folder.identifier(path)) == known.task
-    }
-
-    /// The file of another task was renamed over this one's: to the user this one is gone.
-    private func forgetReplaced(_ task: String) async throws {
-        try await delete(try await withoutUnseen([task]))
     }
 }

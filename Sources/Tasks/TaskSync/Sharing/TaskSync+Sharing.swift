@@ -114,6 +114,7 @@ extension TaskSync {
             index.remove(task: task)
             attachments.removeAll(of: task)
             held[task] = nil
+            waiting[task] = nil
             retries.remove(task)
             catalog.remove(task: task)
             _ = names.set(task, nil)

@@ -100,32 +100,43 @@ struct RemoteTreeReader {
         for view in stored.listDocuments {
             guard let place = names[view.name.id] else { continue }
             let state = NodeState(parent: place.parent, name: place.name, contents: Self.contents(ofList: view))
-            tree[.list(ListID(view.name.id))] = .living(node(state, view))
+            tree[.list(ListID(view.name.id))] = .living(Self.node(state, view, userID: userID))
         }
         let rows = Dictionary(stored.files.map { ($0.task, $0) }) { first, _ in first }
-        for view in stored.taskDocuments where !view.isAwaited {
-            let row = rows[view.name.id]
-            let fields = view.fields(pendingTimes: .previous)
-            let shadow = row.flatMap { try? TaskFile(parsing: $0.bytes, named: $0.path.name) }
-            let (name, contents) = TaskState.state(of: fields, insteadOf: shadow)
-            let item = TaskItem(fields: fields)
-            let state = NodeState(parent: item.listId.map { .list(ListID($0)) }, name: name, contents: contents)
+        for view in stored.taskDocuments {
             let task = TaskID(view.name.id)
-            if item.isDeleted || FileExport.isBeingDeleted(view) {
-                let since = item.deletedTime.map { Reconciliation.Retention.Moment(server: $0, machine: now.machine) }
-                tree[.task(task)] = .trashed(node(state, view), since: since ?? now)
-            } else {
-                tree[.task(task)] = .living(node(state, view))
-            }
-            for (id, attachment) in item.attachments {
+            tree[.task(task)] = Self.state(of: view, rows[view.name.id], userID: userID, now: now)
+            guard !view.isAwaited else { continue }
+            for (id, attachment) in TaskItem(fields: view.fields(pendingTimes: .previous)).attachments {
                 guard let digest = attachment.sha256.flatMap({ ContentDigest(hex: $0) }) else { continue }
                 let state = NodeState(
                     parent: .task(task), name: FileName(attachment.name), contents: Contents(digest: digest))
-                tree[.attachment(AttachmentID(id), of: task)] = .living(node(state, view))
+                tree[.attachment(AttachmentID(id), of: task)] = .living(Self.node(state, view, userID: userID))
             }
         }
-        for view in stored.taskDocuments where view.isAwaited { tree[.task(TaskID(view.name.id))] = .unknown }
         return tree
+    }
+
+    /// Returns what a task's document says.
+    ///
+    /// - Parameters:
+    ///   - row: the task's file when both last agreed, whose layout counts where the document has none.
+    ///   - now: the moment of the look, for a document that is about to go to the trash.
+    static func state(
+        of view: DocumentSnapshot, _ row: FileRow?, userID: String, now: Reconciliation.Retention.Moment
+    ) -> RemoteState {
+        if view.isAwaited { return .unknown }
+        guard view.exists else { return .absent }
+        let fields = view.fields(pendingTimes: .previous)
+        let shadow = row.flatMap { try? TaskFile(parsing: $0.bytes, named: $0.path.name) }
+        let (name, contents) = TaskState.state(of: fields, insteadOf: shadow)
+        let item = TaskItem(withoutAttachments: fields)
+        let state = NodeState(parent: item.listId.map { .list(ListID($0)) }, name: name, contents: contents)
+        guard item.isDeleted || FileExport.isBeingDeleted(view) else {
+            return .living(node(state, view, userID: userID))
+        }
+        let since = item.deletedTime.map { Reconciliation.Retention.Moment(server: $0, machine: now.machine) }
+        return .trashed(node(state, view, userID: userID), since: since ?? now)
     }
 
     /// The fields of a list's document that no directory states.
@@ -134,12 +145,16 @@ struct RemoteTreeReader {
         return TaskState.contents(of: shared.isEmpty ? [:] : ["sharedWith": .array(shared.map { .string($0) })])
     }
 
-    private func node(_ state: NodeState, _ view: DocumentSnapshot) -> RemoteNode {
+    private static func node(_ state: NodeState, _ view: DocumentSnapshot, userID: String) -> RemoteNode {
         let owner = view.fields["userId"]?.stringValue
         return RemoteNode(
-            state: state, version: view.updateTime ?? Timestamp(microseconds: 0), created: view.createTime,
+            state: state, version: version(of: view), created: view.createTime,
             access: owner == nil || owner == userID ? .full : .member)
     }
+
+    /// The version of a document that an operation expects. A document that the server does not have
+    /// yet has none, and the start of time stands for it.
+    static func version(of view: DocumentSnapshot) -> Timestamp { view.updateTime ?? Timestamp(microseconds: 0) }
 }
 
 /// The tree on which both sides last agreed, as the tables of this replica give it.
@@ -172,12 +187,8 @@ struct SyncedTreeReader {
             tree[id] = SyncedNode(state: state, location: location)
         }
         for row in stored.files {
-            guard let shadow = try? TaskFile(parsing: row.bytes, named: row.path.name) else { continue }
-            let id = NodeID.task(TaskID(row.task))
-            let (name, contents) = TaskState.state(
-                of: shadow, named: row.path.name, isNameChosen: isNameChosen(row.task))
-            let state = NodeState(parent: row.list.map { .list(ListID($0)) }, name: name, contents: contents)
-            tree[id] = SyncedNode(state: state, location: location(of: row.path))
+            guard let state = Self.state(of: row, isNameChosen: isNameChosen(row.task)) else { continue }
+            tree[.task(TaskID(row.task))] = SyncedNode(state: state, location: location(of: row.path))
         }
         for row in stored.attachments {
             guard let digest = ContentDigest(hex: row.sha256) else { continue }
@@ -194,6 +205,13 @@ struct SyncedTreeReader {
             tree[id] = SyncedNode(state: state, location: Location(.task(task), FileName(row.name)))
         }
         return tree
+    }
+
+    /// Returns what a task's file and document last agreed on; `nil` if the row's text is no task file.
+    static func state(of row: FileRow, isNameChosen: Bool?) -> NodeState? {
+        guard let shadow = try? TaskFile(parsing: row.bytes, named: row.path.name) else { return nil }
+        let (name, contents) = TaskState.state(of: shadow, named: row.path.name, isNameChosen: isNameChosen)
+        return NodeState(parent: row.list.map { .list(ListID($0)) }, name: name, contents: contents)
     }
 
     /// Whether the document of a task gives its file a name besides the title; `nil` without one.

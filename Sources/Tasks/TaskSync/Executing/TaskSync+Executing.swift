@@ -1,0 +1,228 @@
+import DocumentClient
+import DocumentModel
+import Reconciliation
+import SystemIO
+import TaskFolder
+import TaskModel
+
+/// Performs what the planner plans. Plans of tasks whose files are gone are performed here; all
+/// other files and documents are still decided about where they are read and written.
+extension TaskSync {
+    /// The operations of a plan by their effects, so that each effect is one transaction for all tasks.
+    private struct Effects {
+        var held: [String] = []
+        var trashed: [(task: String, version: Timestamp)] = []
+        var forgotten: [String] = []
+        var restored: [String] = []
+        /// The tasks whose deletes are not held any more, whatever else becomes of them.
+        var released: Set<String> = []
+
+        init(_ plan: Reconciliation.Plan) {
+            for operation in plan.operations {
+                guard case .task(let id) = operation.node else { continue }
+                let task = id.rawValue
+                switch (operation.action, operation.expectation) {
+                case (.hold(.delete), _): held.append(task)
+                case (.release, _): released.insert(task)
+                case (.trashDocument, .version(let version)): trashed.append((task, version))
+                case (.record, _): forgotten.append(task)
+                case (.createFile, _): restored.append(task)
+                default: break
+                }
+            }
+        }
+    }
+
+    /// Performs a plan, and keeps the reasons of the tasks that are not at rest after it.
+    ///
+    /// - Returns: The tasks whose documents were not as expected. Nothing was done to them.
+    func perform(_ plan: Reconciliation.Plan) async throws -> Set<String> {
+        let effects = Effects(plan)
+        try await hold(effects.held)
+        let failed = try await trash(effects.trashed)
+        try await forgetGone(effects.forgotten)
+        try await restoreFiles(of: effects.restored)
+        try await release(effects.released.filter { held[$0] != nil && !failed.contains($0) })
+        for (node, reason) in plan.reasons {
+            guard case .task(let id) = node, !failed.contains(id.rawValue) else { continue }
+            waiting[id.rawValue] = reason == .inProgress ? nil : reason
+        }
+        return failed
+    }
+
+    private func hold(_ tasks: [String]) async throws {
+        guard !tasks.isEmpty else { return }
+        let since = configuration.wallClock()
+        try await client.transaction { transaction in
+            for task in tasks { try SyncTables(transaction).hold(task, since: since) }
+        }
+        for task in tasks { held[task] = since }
+    }
+
+    private func release(_ tasks: Set<String>) async throws {
+        guard !tasks.isEmpty else { return }
+        try await client.transaction { transaction in
+            for task in tasks { try SyncTables(transaction).unhold(task) }
+        }
+        for task in tasks { held[task] = nil }
+    }
+
+    /// Moves the documents of tasks whose files are gone to the trash, and what is left of their
+    /// attachments to the local trash.
+    ///
+    /// - Returns: The tasks whose documents have another version.
+    private func trash(_ nodes: [(task: String, version: Timestamp)]) async throws -> Set<String> {
+        guard !nodes.isEmpty else { return [] }
+        let tasks = nodes.map(\.task)
+        let files = try await files(of: tasks)
+        // What others are told to delete must not be back on this disk after a power cut.
+        folder.synchronize(files.map(\.path))
+        // A name that another file has got is not left for one that continues the task.
+        let left = tasks.filter { held[$0] == nil && index.path(of: $0).map(folder.isAbsent) == true }
+        try await noteDeleted(left)
+        try await trashAttachments(beside: files)
+        let changed = try await client.transaction { transaction in
+            let tables = SyncTables(transaction)
+            var changed: Set<String> = []
+            for (task, version) in nodes {
+                guard RemoteTreeReader.version(of: try transaction.task(task)) == version else {
+                    changed.insert(task)
+                    continue
+                }
+                try Self.trash(task, in: transaction)
+                try tables.forget(task)
+            }
+            return changed
+        }
+        await forgetInMemory(tasks.filter { !changed.contains($0) })
+        return changed
+    }
+
+    /// Forgets tasks that have neither files nor documents any more. What is left of their
+    /// attachments goes to the local trash.
+    private func forgetGone(_ tasks: [String]) async throws {
+        guard !tasks.isEmpty else { return }
+        let files = try await files(of: tasks)
+        // Back after a power cut, they would be new tasks.
+        folder.synchronize(files.map(\.path))
+        try await trashAttachments(beside: files)
+        try await forgetFiles(of: tasks)
+    }
+
+    /// Lets the export give tasks files again, under the names that it allocates. What is beside a
+    /// file that comes back under another name is fetched again with it.
+    private func restoreFiles(of tasks: [String]) async throws {
+        guard !tasks.isEmpty else { return }
+        let (views, rows) = try await client.reading { transaction in
+            (try tasks.map { try transaction.task($0) }, try tasks.compactMap { try SyncTables(transaction).file($0) })
+        }
+        for view in views { learn(TaskIndexEntry(view)) }
+        // Back after a power cut, they would be new tasks.
+        folder.synchronize(rows.map(\.path))
+        let renamed = tasks.compactMap { task -> (task: String, path: TaskPath)? in
+            guard let path = index.path(of: task), let claim = names.claim(of: task),
+                (try? rightPath(of: task, in: lists.path(claim.place) ?? .root)) != path
+            else { return nil }
+            return (task, path)
+        }
+        try await trashAttachments(beside: renamed)
+        try await client.transaction { transaction in
+            for task in tasks {
+                try SyncTables(transaction).unhold(task)
+                try SyncTables(transaction).removeFile(task)
+            }
+        }
+        for task in tasks {
+            held[task] = nil
+            waiting[task] = nil
+            index.remove(task: task)
+        }
+        retries.formUnion(tasks)
+        retries.formUnion(misnamed)
+    }
+
+    // MARK: Files and attachments
+
+    /// Forgets that tasks have files here.
+    func forgetFiles(of tasks: [String]) async throws {
+        try await client.transaction { transaction in
+            for task in tasks { try SyncTables(transaction).forget(task) }
+        }
+        await forgetInMemory(tasks)
+    }
+
+    private func forgetInMemory(_ tasks: [String]) async {
+        for task in tasks {
+            index.remove(task: task)
+            attachments.removeAll(of: task)
+            held[task] = nil
+            waiting[task] = nil
+            unfilled[task] = nil
+            problems[Self.emptiedKey(task)] = nil
+            await endPointless(transfers.current(of: task).filter(\.isUpload))
+        }
+        retries.formUnion(misnamed)
+    }
+
+    /// Returns where the files of tasks were last, with their attachments: what moved, and was not
+    /// read there, has its old path in the table.
+    private func files(of tasks: [String]) async throws -> [(task: String, path: TaskPath)] {
+        let noted = try await client.reading { transaction in
+            try tasks.compactMap { task in try SyncTables(transaction).file(task).map { (task: task, path: $0.path) } }
+        }
+        return noted.map { ($0.task, index.path(of: $0.task) ?? $0.path) }
+    }
+
+    /// Moves what is beside files to the local trash. To be called before the tasks are forgotten:
+    /// once they are, nothing tells after a crash whose the attachments were.
+    private func trashAttachments(beside files: [(task: String, path: TaskPath)]) async throws {
+        for (task, path) in files {
+            do {
+                _ = try await trashBeside(task, path)
+            } catch is FolderError {
+                // What could not be taken away is of the task that has the name now, or will have it.
+                if let directory = try? path.attachmentsDirectory() { movedAttachmentDirectories.insert(directory) }
+            }
+        }
+    }
+
+    /// Moves tasks to the trash; the export takes their files away.
+    func trashDocuments(_ tasks: [String]) async throws {
+        try await client.transaction { transaction in
+            for task in tasks { try Self.trash(task, in: transaction) }
+        }
+    }
+
+    static func trash(_ task: String, in transaction: ReplicaTransaction) throws {
+        let name = try DocumentName(database: transaction.databaseName, collection: "tasks", id: task)
+        let view = try transaction.document(name)
+        guard view.exists, view["deletedTime"] == nil else { return }
+        try transaction.append(
+            Mutation(
+                .merge, name,
+                transforms: ["deletedTime", "updatedTime"].map { FieldTransform(FieldPath(key: $0), .serverTimestamp) }
+            ).signed(by: transaction.replicaID))
+    }
+
+    /// Files are back that were away for a while: of their attachments those that went meanwhile
+    /// are fetched again, and those that were detached are taken away.
+    func reviewAttachments(of tasks: [String]) async throws {
+        let rows = tasks.flatMap { attachments.rows(of: $0).values }
+        retries.formUnion(rows.map(\.task))
+        let absent = rows.filter { path(of: $0).map { folder.isAbsent($0) } ?? true }
+        guard !absent.isEmpty else { return }
+        try await client.transaction { transaction in
+            for row in absent { try SyncTables(transaction).remove(attachment: row.attachment, of: row.task) }
+        }
+        for row in absent { attachments.remove(row.attachment, of: row.task) }
+    }
+}
+
+extension SyncTables {
+    /// Forgets that a task has a file here.
+    fileprivate func forget(_ task: String) throws {
+        try removeFile(task)
+        try unhold(task)
+        try removeAttachments(of: task)
+    }
+}

@@ -1,0 +1,158 @@
+import DocumentClient
+import DocumentModel
+import Reconciliation
+import SystemIO
+import TaskFolder
+import TaskModel
+
+/// Tasks whose files are gone. What is found here is given to the planner, and `perform` does what
+/// that plans.
+extension TaskSync {
+    /// Files that are gone for good, as far as the directory tells.
+    func importRemovals(_ paths: [TaskPath]) async throws {
+        guard try await checkRoot() else { return }
+        var tasks: [String] = []
+        var unwritten: [TaskPath] = []
+        var attachments: [TaskPath] = []
+        var obstructed: [TaskPath] = []
+        let subjects = Set(paths.filter { folder.isAbsent($0) }.map(\.string))
+        folderProblems = folderProblems.filter { !subjects.contains($0.value.subject ?? "") }
+        for path in Set(paths) {
+            if index[path] != nil, !subjects.contains(path.string) { obstructed.append(path) }
+            problems[path.string] = nil
+            if path.kind(isDirectory: false) == .attachment {
+                attachments.append(path)
+                continue
+            }
+            guard let entry = index[path], folder.isAbsent(path) else { continue }
+            if entry.stamp == .none { unwritten.append(path) } else { tasks.append(entry.task) }
+        }
+        // A directory, say, is where a task's file was, which is not gone for that: reading it
+        // reports what is in the way.
+        try await importFiles(obstructed.filter { (try? folder.stamp($0)) == nil })
+        // What this replica was cut off from writing was never there, so it has not been deleted either.
+        try await forget(unwritten)
+        let gone = try await withoutReturned(tasks)
+        let plan = try await reconcile(gone, following: changes.missingCount)
+        recentDeletes.add(plan, at: environment.now() - start)
+        // What went with a task whose delete is held waits with it.
+        try await attachmentsRemoved(attachments)
+    }
+
+    /// Those of tasks whose files are gone that do not go on in another file: a copy that was made
+    /// just before, or one that an editor saved as Ferry moved it to the local trash.
+    private func withoutReturned(_ tasks: [String]) async throws -> [String] {
+        let deleted = try await client.reading { transaction in
+            try tasks.filter { try TaskIndexEntry(transaction.task($0)).claim == nil }
+        }
+        let missing = Set(deleted.compactMap { index.path(of: $0) })
+        let back = Set(try await takeBackFromTrash(missing).compactMap { index[$0]?.task })
+        let living = Set(tasks).subtracting(deleted).filter { held[$0] == nil }.sorted()
+        return deleted.filter { !back.contains($0) } + (try await withoutCopied(living))
+    }
+
+    /// Plans what becomes of tasks whose files are gone, and performs it.
+    ///
+    /// - Parameters:
+    ///   - following: the number of further files that are about to be found gone.
+    ///   - decision: the user's decision about those of them whose deletes are held.
+    /// - Returns: The first plan. What it could not do because a document had changed is planned again.
+    @discardableResult
+    func reconcile(
+        _ tasks: [String], following: Int = 0, _ decision: Decision? = nil
+    ) async throws -> Reconciliation.Plan {
+        var files: [String: PathState] = [:]
+        for task in tasks {
+            files[task] = lookFor(task)
+            if files[task] == nil, waiting.removeValue(forKey: task) != nil { retries.insert(task) }
+        }
+        let recent = recentDeletes.recent(at: environment.now() - start, following: following)
+        return try await reconcile(files, recent, decision)
+    }
+
+    private func reconcile(
+        _ files: [String: PathState], _ recent: RecentChanges, _ decision: Decision?
+    ) async throws -> Reconciliation.Plan {
+        let plan = try await plan(files, recent, decision)
+        var failed = try await perform(plan)
+        for _ in 0..<3 where !failed.isEmpty {
+            failed = try await perform(self.plan(files.filter { failed.contains($0.key) }, recent, decision))
+        }
+        noteMissing(failed.compactMap { index.path(of: $0) })
+        return plan
+    }
+
+    /// Plans what becomes of tasks whose files are gone.
+    ///
+    /// - Parameter files: what is known of the file of each task.
+    func plan(
+        _ files: [String: PathState], _ recent: RecentChanges, _ decision: Decision? = nil
+    ) async throws -> Reconciliation.Plan {
+        guard !files.isEmpty else { return Plan(operations: [], reasons: [:]) }
+        let others = index.count - files.keys.count { index.path(of: $0) != nil }
+        let (userID, time) = (configuration.userID, configuration.wallClock())
+        let trees = try await client.reading { transaction in
+            try Trees(of: files, otherTaskCount: others, userID: userID, machineTime: time, transaction)
+        }
+        var conditions = Conditions()
+        conditions.deletes = recent
+        for task in files.keys where held[task] != nil {
+            let node = NodeID.task(TaskID(task))
+            conditions.held[node] = .delete
+            conditions.decisions[node] = decision
+        }
+        return Planner.plan(trees, conditions)
+    }
+
+    /// Looks whether the file of a task that was found gone still is. One that is back is read next,
+    /// and a held delete is not decided before that.
+    ///
+    /// - Returns: `nil` if the file is there, and its delete is not held.
+    private func lookFor(_ task: String) -> PathState? {
+        // What a power cut has left empty is filled first, also under another name.
+        if pathOfUnfilled(task) == nil {
+            guard let path = index.path(of: task), (try? folder.stamp(path)) != nil else { return .absent }
+            changes.noteFound(path)
+        }
+        return held[task] == nil ? nil : .unreachable(.changing)
+    }
+
+    /// The file of another task was renamed over this one's: to the user this one is gone.
+    func forgetReplaced(_ task: String) async throws {
+        _ = try await reconcile([task: .absent], RecentChanges(), nil)
+    }
+
+    // MARK: Held deletes
+
+    /// Deletes, and files that went back to older versions, that wait for approval; by title.
+    package var heldDeletes: [(entry: TaskCatalog.Entry, since: Int64, isRevert: Bool)] {
+        let deletes = held.compactMap { task, since in catalog[task].map { ($0, since, false) } }
+        let reverts = (isReviewingReverts ? [:] : reverted).compactMap { task, since in
+            index.path(of: task) == nil ? nil : catalog[task].map { ($0, since, true) }
+        }
+        return (deletes + reverts).sorted { $0.0.title < $1.0.title }
+    }
+
+    /// Sends held deletes and reverts.
+    package func approveDeletes(_ tasks: [String]) async throws {
+        try await withExclusiveAccess {
+            try await sendReverts(tasks.filter { reverted[$0] != nil })
+            try await decide(tasks, .approve)
+            try await exportChanges()
+        }
+    }
+
+    /// Brings the files of held deletes back, and those of held reverts to what their tasks are.
+    package func restoreDeletes(_ tasks: [String]) async throws {
+        try await withExclusiveAccess {
+            try await undoReverts(tasks.filter { reverted[$0] != nil })
+            try await decide(tasks, .restore)
+            try await exportRetries()
+        }
+    }
+
+    private func decide(_ tasks: [String], _ decision: Decision) async throws {
+        try await reconcile(tasks.filter { held[$0] != nil }, decision)
+        if held.isEmpty { recentDeletes.clear() }
+    }
+}
