@@ -5,22 +5,25 @@ import Testing
 
 @testable import Control
 
-/// A daemon that answers each connection with the same bytes, whatever it is asked, and closes it.
+/// A daemon that answers one connection after another with the next of its answers, whatever it is asked, closes each,
+/// and is gone after the last.
 private final class Scripted: Sendable {
     let path: String
     private let directory: TemporaryDirectory
 
-    init(_ answer: String, readsRequest: Bool = true) throws {
+    init(_ answers: String..., readsRequest: Bool = true) throws {
         directory = try TemporaryDirectory()
         path = directory.file("s")
         let listener = try UnixSocket.listen(path)
         let number = dup(listener.rawValue)
         try WorkerThread.start(named: "scripted") {
-            let client = accept(number, nil, nil)
-            var request = [UInt8](repeating: 0, count: 65_536)
-            if readsRequest { _ = read(client, &request, request.count) }
-            _ = answer.withCString { send(client, $0, strlen($0), Int32(MSG_NOSIGNAL)) }
-            close(client)
+            for answer in answers {
+                let client = accept(number, nil, nil)
+                var request = [UInt8](repeating: 0, count: 65_536)
+                if readsRequest { _ = read(client, &request, request.count) }
+                _ = answer.withCString { send(client, $0, strlen($0), Int32(MSG_NOSIGNAL)) }
+                close(client)
+            }
             close(number)
         }
     }
@@ -49,6 +52,18 @@ private final class Scripted: Sendable {
             try await ControlClient(socketPath: daemon.path).status()
         }
         #expect(error?.code == .notRunning && error?.isRetryable == true)
+    }
+
+    @Test func `a request that reads is sent again to the daemon that follows, one that changes is not`() async throws {
+        let answer = "HTTP/1.1 200 OK\r\nContent-Length: \(status.utf8.count)\r\n\r\n\(status)"
+        let reading = try Scripted("", answer)
+        #expect(try await ControlClient(socketPath: reading.path).status().state == .running)
+        let changing = try Scripted("", answer)
+        await #expect(throws: ControlError.self) {
+            try await ControlClient(socketPath: changing.path).add(TaskChange(title: "t"))
+        }
+        let partly = try Scripted("HTTP/1.1 200 OK\r\n", answer)
+        await #expect(throws: ControlError.self) { try await ControlClient(socketPath: partly.path).status() }
     }
 
     @Test(arguments: [

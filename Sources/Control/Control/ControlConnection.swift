@@ -11,6 +11,8 @@ actor ControlConnection {
     private var decoder = HTTPResponseDecoder()
     /// The bytes of the body that came with the head.
     private var early: [UInt8] = []
+    /// Whether a byte of the response has come.
+    private var hasAnswered = false
 
     private init(socketPath: String) throws(SystemError) {
         socket = try UnixSocket.connect(socketPath, timeout: .seconds(5))
@@ -20,21 +22,29 @@ actor ControlConnection {
     /// Sends a request and returns its response, whose body is read as it comes.
     ///
     /// There is no limit of time, because signing in and waiting for a sync take as long as the
-    /// network needs; the daemon limits them.
+    /// network needs; the daemon limits them. A request that only reads is sent once more if the daemon
+    /// ends before its answer begins, as it does when it starts again after an upgrade (RFC 9110, 9.2.2).
     static func exchange(
         _ method: String, _ target: String, headers: HTTPHeaders, body: [UInt8], socketPath: String
     ) async throws -> HTTPResponse {
-        let connection: ControlConnection
-        do { connection = try ControlConnection(socketPath: socketPath) } catch {
+        var head = "\(method) \(target) HTTP/1.1\r\nHost: ferryd\r\nConnection: close\r\n"
+        for field in headers { head += "\(field.name): \(field.value)\r\n" }
+        head += "Content-Length: \(body.count)\r\n\r\n"
+        let request = Array(head.utf8) + body
+        let connection = try open(socketPath)
+        do { return try await connection.response(to: request) } catch let error as ControlError {
+            guard method == "GET", error.code == .notRunning, await !connection.hasAnswered else { throw error }
+            return try await open(socketPath).response(to: request)
+        }
+    }
+
+    private static func open(_ socketPath: String) throws(ControlError) -> ControlConnection {
+        do { return try ControlConnection(socketPath: socketPath) } catch {
             throw ControlError(
                 .notRunning, "No daemon answers on \(socketPath).",
                 hint: "Start it: systemctl --user start ferryd, or run ferryd.", isRetryable: true,
                 causes: [error.message])
         }
-        var head = "\(method) \(target) HTTP/1.1\r\nHost: ferryd\r\nConnection: close\r\n"
-        for field in headers { head += "\(field.name): \(field.value)\r\n" }
-        head += "Content-Length: \(body.count)\r\n\r\n"
-        return try await connection.response(to: Array(head.utf8) + body)
     }
 
     private func response(to request: [UInt8]) async throws -> HTTPResponse {
@@ -85,6 +95,7 @@ actor ControlConnection {
                 try decoder.finish()
                 return nil
             }
+            hasAnswered = true
             return try decoder.decode(bytes)
         } catch let error as HTTPError where error.code == .connectionLost {
             throw Self.lost()
