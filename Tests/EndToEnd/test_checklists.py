@@ -16,8 +16,10 @@ def test_items_are_ticked_and_counted(machines):
     laptop.ferry("untick", "groceries", "1", "3")
     agree(laptop, desk)
     assert desk.read("Groceries.md") == "Shop\n- [ ] milk\n- [ ] eggs\n```\n- [ ] code\n```\n* [ ] tea\n"
-    told = desk.ferry("undo")
+    told = laptop.ferry("undo")
     assert "notes" in told, told
+    agree(laptop, desk)
+    assert desk.read("Groceries.md") == "Shop\n- [x] milk\n- [ ] eggs\n```\n- [ ] code\n```\n* [X] tea\n"
     result = desk.ferry("tick", "groceries", "4", check=False)
     assert result.returncode != 0 and "has the items 1 to 3" in result.stderr, result
     assert desk.ferry("tick", "groceries", "0", check=False).returncode == 2

@@ -149,4 +149,4 @@ def test_todo_txt_and_lines_that_cannot_be_read(root, machines):
     result = laptop.ferry("import", "-", input='{"title": "Good", "id": "1"}\nnonsense\n', check=False)
     assert result.returncode == 8 and "line 2" in result.stderr and "Good" in laptop.list()
     assert laptop.ferry("import", root / "nothing.ndjson", check=False).returncode == 3
-    assert laptop.ferry("import", root / "todo.txt", "--format", "csv", check=False).returncode == 2
+    assert laptop.ferry("import", root / "todo.txt", "--format", "moon", check=False).returncode == 2

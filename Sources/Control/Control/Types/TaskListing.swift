@@ -105,6 +105,9 @@ extension TaskSummary {
             bytes.append(json: list)
         }
         if attachmentCount != 0 { bytes += #","attachments":\#(attachmentCount)"#.utf8 }
+        if let checklist {
+            bytes += #","checklist":{"done":\#(checklist.doneCount),"items":\#(checklist.count)}"#.utf8
+        }
         bytes += #","sync":"#.utf8
         bytes.append(json: sync.rawValue)
         if let path {

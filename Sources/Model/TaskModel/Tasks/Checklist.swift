@@ -48,9 +48,8 @@ package struct Checklist: Sendable, Hashable {
     ///
     /// - Returns: Whether there are items with all these numbers; otherwise nothing is changed.
     package mutating func mark(_ numbers: some Sequence<Int>, isDone: Bool) -> Bool {
-        let places = numbers.map { $0 - 1 }
-        guard places.allSatisfy(items.indices.contains) else { return false }
-        for place in places where items[place].isDone != isDone {
+        guard numbers.allSatisfy({ $0 >= 1 && $0 <= items.count }) else { return false }
+        for place in numbers.map({ $0 - 1 }) where items[place].isDone != isDone {
             items[place].isDone = isDone
             bytes[marks[place]] = isDone ? ChecklistLine.done : ChecklistLine.open
         }
