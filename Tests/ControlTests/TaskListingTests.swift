@@ -7,12 +7,18 @@ import Testing
 
 struct TaskListingTests {
     private let tasks = [
-        TaskSummary(id: "a", title: "Milk \"and\" bread\u{7}"),
+        TaskSummary(id: "a", title: "Milk \"and\" bread\u{7}"), Self.withChecklist,
         TaskSummary(
             id: "b", title: "Türen", isCompleted: true, priority: .high, due: "2026-11-30", tags: ["x", "y"],
             list: "Work", attachmentCount: 2, sync: .conflict, path: "Work/Türen.md"),
         TaskSummary(id: "c", title: "", tags: ["\\"], sync: .pending),
     ]
+
+    private static var withChecklist: TaskSummary {
+        var task = TaskSummary(id: "d", title: "Groceries", attachmentCount: 1)
+        task.checklist = TaskSummary.Checklist(doneCount: 2, count: 5)
+        return task
+    }
 
     private func listing(_ pages: [[TaskSummary]]) -> TaskListing {
         let left = Mutex(pages[...])
@@ -37,6 +43,16 @@ struct TaskListingTests {
             task.write(to: &bytes)
             #expect(bytes == task.json.bytes)
         }
+    }
+
+    @Test func `a filter comes back from the query that it was made of`() throws {
+        var filter = TaskFilter(
+            words: ["a"], list: "", tags: ["x"], isCompleted: false, due: "week", today: "2026-11-28")
+        filter.texts = ["tiles", "call"]
+        filter.priorities = [.high, .none]
+        filter.sort = "title"
+        let query = filter.query.map { "\($0.0)=\($0.1)" }.joined(separator: "&")
+        #expect(TaskFilter(query: try #require(HTTPTarget("/tasks?\(query)")).query) == filter)
     }
 
     @Test func `a list that cannot be read to its end breaks off`() async throws {

@@ -150,3 +150,21 @@ def test_todo_txt_and_lines_that_cannot_be_read(root, machines):
     assert result.returncode == 8 and "line 2" in result.stderr and "Good" in laptop.list()
     assert laptop.ferry("import", root / "nothing.ndjson", check=False).returncode == 3
     assert laptop.ferry("import", root / "todo.txt", "--format", "moon", check=False).returncode == 2
+
+
+def test_lists_are_searched_in_notes_and_grouped(machines):
+    laptop, desk = machines
+    laptop.write("Home/Roof.md", "---\npriority: high\ntags: [b]\n---\nCall the R\u00d6FER about tiles\n")
+    laptop.write("Invoice.md", "---\ntags: [a, b]\ndue: 2099-11-28\n---\n")
+    laptop.write("Other.md", "nothing\n")
+    agree(laptop, desk)
+
+    def titles(*words):
+        return [line.split("\t")[3] for line in desk.ferry("list", *words).splitlines()]
+
+    assert titles("text:r\u00f6fer") == ["Home/Roof"] and titles("text:tiles", "text:call") == ["Home/Roof"]
+    assert titles("text:invoice") == ["Invoice"] and titles("tiles") == [] and titles("text:tiles", "+a") == []
+    assert sorted(titles("--group", "tag")) == ["Home/Roof", "Invoice", "Invoice", "Other"]
+    assert titles("--group", "tag")[-1] == "Other" and titles("--group", "priority")[0] == "Home/Roof"
+    assert titles("--group", "list")[-1] == "Home/Roof"
+    assert desk.ferry("list", "--group", "color", check=False).returncode == 2

@@ -168,7 +168,7 @@ extension HTTPResponse {
 }
 
 extension TaskFilter {
-    /// Creates a filter from `?word=…&list=…&tag=…&completed=true&due=…&priority=…&sort=…
+    /// Creates a filter from `?word=…&text=…&list=…&tag=…&completed=true&due=…&priority=…&sort=…
     /// &today=…`. Unknown items are ignored.
     init(query: [HTTPTarget.QueryItem]) {
         self.init()
@@ -176,6 +176,7 @@ extension TaskFilter {
             let value = item.value ?? ""
             switch item.name {
             case "word": words.append(value)
+            case "text": texts.append(value)
             case "list": list = value
             case "tag": tags.append(value)
             case "completed": isCompleted = value == "true"
@@ -189,7 +190,7 @@ extension TaskFilter {
     }
 
     var query: [(String, String)] {
-        var items = words.map { ("word", $0) } + tags.map { ("tag", $0) }
+        var items = words.map { ("word", $0) } + texts.map { ("text", $0) } + tags.map { ("tag", $0) }
         if let list { items.append(("list", list)) }
         if let isCompleted { items.append(("completed", isCompleted ? "true" : "false")) }
         if let due { items.append(("due", due)) }

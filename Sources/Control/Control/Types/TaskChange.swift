@@ -124,6 +124,8 @@ package struct TaskFilter: JSONCodable, Hashable {
     /// The words that the title, a tag or the name of the list must contain, ignoring case; all of
     /// them must occur.
     package var words: [String]
+    /// The texts that the title or the notes must contain, ignoring case; all of them must occur.
+    package var texts: [String] = []
     /// The name of a list, ignoring case; empty for the default list.
     package var list: String?
     package var tags: [String]
@@ -156,13 +158,15 @@ package struct TaskFilter: JSONCodable, Hashable {
             words: json.strings("words"), list: json["list"]?.stringValue, tags: json.strings("tags"),
             isCompleted: json["completed"]?.booleanValue, due: json["due"]?.stringValue,
             today: json["today"]?.stringValue)
+        texts = json.strings("texts")
         priorities = json.strings("priorities").compactMap(TaskSummary.Priority.init)
         sort = json["sort"]?.stringValue
     }
 
     package var json: JSON {
         .members(
-            ("words", words.ifAny), ("list", list?.asJSON), ("tags", tags.ifAny), ("completed", isCompleted?.asJSON),
+            ("words", words.ifAny), ("texts", texts.ifAny), ("list", list?.asJSON), ("tags", tags.ifAny),
+            ("completed", isCompleted?.asJSON),
             ("due", due?.asJSON), ("today", today?.asJSON), ("priorities", priorities.map(\.rawValue).ifAny),
             ("sort", sort?.asJSON))
     }

@@ -8,7 +8,8 @@ extension DaemonService {
     /// Returns the tasks that match a filter, in their state at the time of the call.
     func tasks(_ filter: TaskFilter) async throws -> TaskListing {
         let sync = try await stack().sync
-        let (tasks, names) = try Self.tasks(filter, in: await sync.catalog)
+        let (matching, names) = try Self.tasks(filter, in: await sync.catalog)
+        let tasks = try await Self.tasks(matching, containing: filter.texts, sync)
         let conflicts = try await sync.conflictedTasks()
         let next = Mutex(0)
         return TaskListing {
@@ -18,6 +19,19 @@ extension DaemonService {
             }
             return page.isEmpty ? nil : await sync.summaries(of: page, names, conflicts)
         }
+    }
+
+    /// Returns the tasks whose title or notes contain all texts.
+    private static func tasks(
+        _ tasks: [TaskCatalog.Box], containing texts: [String], _ sync: TaskSync
+    ) async throws -> [TaskCatalog.Box] {
+        let words = texts.map(SearchWord.init).filter { !$0.isEmpty }
+        guard !words.isEmpty else { return tasks }
+        let titles = Dictionary(uniqueKeysWithValues: tasks.map { ($0.entry.id, $0.entry.title) })
+        let found = try await sync.tasks(tasks.map(\.entry.id)) { id, notes in
+            words.allSatisfy { $0.isIn(notes) || (titles[id].map($0.isIn) ?? false) }
+        }
+        return tasks.filter { found.contains($0.entry.id) }
     }
 
     private static let pageSize = 1000

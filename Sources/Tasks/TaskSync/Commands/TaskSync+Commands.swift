@@ -216,6 +216,26 @@ extension TaskSync {
         }
     }
 
+    /// Returns those of the tasks whose notes pass a test. Each is read from the state file.
+    package func tasks(
+        _ ids: [String], withNotes isMeant: @escaping @Sendable (_ id: String, _ notes: String) -> Bool
+    ) async throws -> Set<String> {
+        var found = Set<String>()
+        var rest = ids[...]
+        while !rest.isEmpty {
+            // Others may read and write between two pages.
+            let page = rest.prefix(200)
+            rest = rest.dropFirst(page.count)
+            found.formUnion(
+                try await client.reading { transaction in
+                    try page.filter { id in
+                        isMeant(id, try transaction.task(id).fields["notes"]?.stringValue ?? "")
+                    }
+                })
+        }
+        return found
+    }
+
     /// The list of a name, made if there is none; nil for the default list.
     private func list(named name: String) async throws -> String? {
         guard !name.isEmpty else { return nil }

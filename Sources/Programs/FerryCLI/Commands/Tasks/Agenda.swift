@@ -37,21 +37,10 @@ private struct Agenda {
             return .success
         }
         let tasks = try await listing.summaries()
-        let table = TaskTable(terminal: terminal)
-        guard terminal.isInteractive else {
-            table.print(tasks, showsList: true)
-            return .success
+        if tasks.isEmpty, terminal.isInteractive {
+            terminal.note(days == 1 ? "Nothing is due today." : "Nothing is due.")
         }
-        if tasks.isEmpty { terminal.note(days == 1 ? "Nothing is due today." : "Nothing is due.") }
-        var rest = tasks[...]
-        while let first = rest.first {
-            let heading = AgendaHeading(first.due, today: due.today)
-            let group = rest.prefix { AgendaHeading($0.due, today: due.today) == heading }
-            if group.startIndex > 0 { terminal.print("") }
-            terminal.print(terminal.styled(heading.text, .bold))
-            table.print(Array(group), showsList: true)
-            rest = rest.dropFirst(group.count)
-        }
+        TaskGroups(tasks, by: .due, today: due.today).print(on: terminal)
         return .success
     }
 }

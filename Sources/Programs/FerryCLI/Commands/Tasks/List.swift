@@ -7,18 +7,26 @@ extension Command {
     static let list = Command.daemon(
         "list", group: "Tasks", summary: "lists tasks that match",
         discussion: """
-            Words must occur in the title, a tag or the list's name. +tag and due:WHEN (today, week, overdue, none, a
-            date), priority:LEVEL restrict the list further; sort:due, sort:priority or sort:title orders it. Completed tasks are left out unless --all or --done is given.
+            Words must occur in the title, a tag or the list's name. text:WORD must occur in the title or the notes.
+            +tag, due:WHEN (today, week, overdue, none, a date) and priority:LEVEL restrict the list further; sort:due,
+            sort:priority or sort:title orders it, and --group shows it in parts on a terminal, and in their order
+            elsewhere. Completed tasks are left out unless --all or --done is given.
             """,
-        arguments: [Argument("WORD", .any, summary: "words, +tag, due:WHEN, priority:LEVEL, list:NAME, sort:KEY")],
+        arguments: [
+            Argument("WORD", .any, summary: "words, text:WORD, +tag, due:WHEN, priority:LEVEL, list:NAME, sort:KEY")
+        ],
         options: [
             Option("list", short: "l", value: "NAME", summary: "only this list", completion: .program("lists")),
             Option("all", short: "a", summary: "completed tasks too"), Option("done", summary: "only completed tasks"),
+            Option(
+                "group", short: "g", value: "KEY", summary: "by list, due, priority or tag",
+                completion: .words(TaskGroups.Key.allCases.map(\.rawValue))),
             .json,
             Option("ndjson", summary: "print one JSON document per line"),
         ]
     ) { context in
         let filter = try FilterWords(arguments: context.arguments, due: context.due).filter()
+        let group = try context.arguments.value("group").map(TaskGroups.key)
         let tasks = try await context.service.tasks(filter)
         if context.wantsJSON {
             context.terminal.print(String(decoding: try await tasks.bytes(), as: UTF8.self))
@@ -26,7 +34,11 @@ extension Command {
             context.terminal.print(lines: try await tasks.summaries().map(\.json.text))
         } else {
             let tasks = try await tasks.summaries()
-            TaskTable(terminal: context.terminal).print(tasks, showsList: filter.list == nil)
+            if let group {
+                TaskGroups(tasks, by: group, today: context.due.today).print(on: context.terminal)
+            } else {
+                TaskTable(terminal: context.terminal).print(tasks, showsList: filter.list == nil)
+            }
             if tasks.isEmpty { try await context.noteNoTasks(filter) }
         }
         return .success
@@ -38,7 +50,8 @@ extension CommandContext {
     fileprivate func noteNoTasks(_ filter: TaskFilter) async throws {
         if try await service.status().taskCount == 0 {
             terminal.note("There are no tasks yet. 'ferry add Buy milk' adds one.")
-        } else if filter.words.isEmpty, filter.tags.isEmpty, filter.due == nil, filter.list == nil,
+        } else if filter.words.isEmpty, filter.texts.isEmpty, filter.tags.isEmpty, filter.due == nil,
+            filter.list == nil,
             filter.priorities.isEmpty
         {
             terminal.note(
@@ -63,6 +76,8 @@ private struct FilterWords {
                 filter.tags.append(String(word.dropFirst()))
             } else if word.hasSuffix(":") {
                 filter.words.append(word)
+            } else if word.lowercased().hasPrefix("text:") {
+                filter.texts.append(String(word.dropFirst(5)))
             } else if word.lowercased().hasPrefix("due:") {
                 let when = String(word.dropFirst(4)).lowercased()
                 filter.due = ["today", "week", "overdue", "none"].contains(when) ? when : due.resolve(when)
