@@ -112,7 +112,7 @@ BREAKS = [
      "if waiting[item.task] != nil {\n                gone.append(item.task)", "if waiting[item.task] != nil {\n                if !$ { gone.append(item.task) }",
      "bringBack"),
     ("a document that has changed since the plan is trashed", SYNC + "Executing/TaskSync+Executing.swift",
-     "guard RemoteTreeReader.version(of:", "guard $ || RemoteTreeReader.version(of:"),
+     "guard RemoteTreeReader.version(of:", "guard try $ || RemoteTreeReader.version(of:"),
     ("attachments stay where a removed file was", SYNC + "Executing/TaskSync+Executing.swift",
      "        try await trashAttachments(beside: files)\n        let changed", "        if !$ { try await trashAttachments(beside: files) }\n        let changed", "attach"),
     ("attachments stay beside the old name of a restored file", SYNC + "Executing/TaskSync+Executing.swift",

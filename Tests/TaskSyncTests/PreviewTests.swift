@@ -43,4 +43,20 @@ import Testing
             #expect(laptop.read("A.md") == "---\npriority: high\n---\na\n" && laptop.read("B.md") == nil)
         }
     }
+
+    @Test func `a removed file whose task changed elsewhere is written again, and so it is told`() async throws {
+        try await withMachines { laptop, desk in
+            try laptop.write("A.md", "a\n")
+            #expect(await desk.has("A.md", "a\n"))
+            #expect(try await laptop.eventually { try await laptop.client.pendingMutations().isEmpty })
+            await laptop.sync.setPaused(true)
+            try desk.write("A.md", "more\n")
+            #expect(try await laptop.eventually { try await told(laptop) == ["write A.md"] })
+            laptop.remove("A.md")
+            #expect(try await told(laptop) == ["write A.md"])
+            await laptop.sync.setPaused(false)
+            #expect(await laptop.has("A.md", "more\n"))
+            #expect(desk.read("A.md") == "more\n")
+        }
+    }
 }

@@ -112,7 +112,7 @@ extension TaskSync {
             switch actions[.task(TaskID(task))] {
             case .hold: SyncStep(.hold, path.string, task: task, "one of too many")
             case .trashDocument: SyncStep(.delete, path.string, task: task, "its file is gone")
-            case .createFile: SyncStep(.write, path.string, task: task, "changed elsewhere since its file went")
+            // One that is written again is among the steps from the remote.
             default: nil
             }
         }

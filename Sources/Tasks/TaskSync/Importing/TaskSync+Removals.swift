@@ -33,8 +33,7 @@ extension TaskSync {
         // What this replica was cut off from writing was never there, so it has not been deleted either.
         try await forget(unwritten)
         let gone = try await withoutReturned(tasks)
-        let plan = try await reconcile(gone, following: changes.missingCount)
-        recentDeletes.add(plan, at: environment.now() - start)
+        try await reconcile(gone, following: changes.missingCount)
         // What went with a task whose delete is held waits with it.
         try await attachmentsRemoved(attachments)
     }
@@ -51,35 +50,26 @@ extension TaskSync {
         return deleted.filter { !back.contains($0) } + (try await withoutCopied(living))
     }
 
-    /// Plans what becomes of tasks whose files are gone, and performs it.
+    /// Plans what becomes of tasks whose files are gone, and performs it. What cannot be done because
+    /// a document has changed is planned again.
     ///
     /// - Parameters:
     ///   - following: the number of further files that are about to be found gone.
     ///   - decision: the user's decision about those of them whose deletes are held.
-    /// - Returns: The first plan. What it could not do because a document had changed is planned again.
-    @discardableResult
-    func reconcile(
-        _ tasks: [String], following: Int = 0, _ decision: Decision? = nil
-    ) async throws -> Reconciliation.Plan {
+    func reconcile(_ tasks: [String], following: Int = 0, _ decision: Decision? = nil) async throws {
         var files: [String: PathState] = [:]
         for task in tasks {
             files[task] = lookFor(task)
             if files[task] == nil, waiting.removeValue(forKey: task) != nil { retries.insert(task) }
         }
-        let recent = recentDeletes.recent(at: environment.now() - start, following: following)
-        return try await reconcile(files, recent, decision)
-    }
-
-    private func reconcile(
-        _ files: [String: PathState], _ recent: RecentChanges, _ decision: Decision?
-    ) async throws -> Reconciliation.Plan {
-        let plan = try await plan(files, recent, decision)
-        var failed = try await perform(plan)
-        for _ in 0..<3 where !failed.isEmpty {
-            failed = try await perform(self.plan(files.filter { failed.contains($0.key) }, recent, decision))
+        for _ in 0..<3 where !files.isEmpty {
+            let now = environment.now() - start
+            let plan = try await plan(files, recentDeletes.recent(at: now, following: following), decision)
+            let failed = try await perform(plan)
+            recentDeletes.add(plan, at: now)
+            files = files.filter { failed.contains($0.key) }
         }
-        noteMissing(failed.compactMap { index.path(of: $0) })
-        return plan
+        noteMissing(files.keys.compactMap { index.path(of: $0) })
     }
 
     /// Plans what becomes of tasks whose files are gone.
@@ -119,7 +109,8 @@ extension TaskSync {
 
     /// The file of another task was renamed over this one's: to the user this one is gone.
     func forgetReplaced(_ task: String) async throws {
-        _ = try await reconcile([task: .absent], RecentChanges(), nil)
+        // Nothing reports the file again, so each change of the document meanwhile is planned here.
+        while try await !perform(plan([task: .absent], RecentChanges())).isEmpty {}
     }
 
     // MARK: Held deletes
