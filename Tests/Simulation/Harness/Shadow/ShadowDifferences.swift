@@ -111,8 +111,8 @@ struct ShadowDifferences {
         }
         let unreadable = "nothing is concluded from a directory that cannot be read"
         if case .unreachable = before.trees.local[id] { return unreadable }
-        // The file waits to get into such a directory.
-        if case .unreachable = plan.reasons[id], aspects == ["path"] { return unreadable }
+        // The file waits to get into such a directory, or to be created there.
+        if case .unreachable = plan.reasons[id], aspects == ["path"] || aspects == ["file"] { return unreadable }
         if !before.trees.ids.contains(id), let location = after.trees.synced[id]?.location,
             before.trees.local.foreign.contains(location)
         {
