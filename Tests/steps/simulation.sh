@@ -78,6 +78,9 @@ simulate --actions 150 --often passNamesUnseen --seeds 1-20
 for action in count putBack bringBack leave restoreServer; do
     simulate --often "$action" --seeds 1-110,235,555,901,2100
 done
+for action in saveRacily coarsenClock changeForm protect limitQuota restoreFiles; do
+    simulate --often "$action" --seeds 1-110
+done
 # Runs the plans that once violated a law, grouped by their options.
 regressions=Tests/Simulation/Seeds/regressions.txt
 while IFS= read -r options; do

@@ -6,6 +6,8 @@ package struct Action: Sendable {
         case create, edit, editAgain, rename, move, copy, delete, replace, deleteMany, renameList, remakeList,
             removeList, passName, passNamesUnseen, putBack, bringBack, leave, makeTwin, copyAway, exchange, saveUnseen,
             bringOld, recur
+        // A user, on disks, with names, sizes or backups that are not what a program expects.
+        case saveRacily, coarsenClock, changeForm, blockList, protect, outgrow, limitQuota, restoreState, restoreFiles
         // A user at attachments
         case attach, replaceAttachment, renameAttachment, detach
         // A program uses the library.
@@ -42,6 +44,10 @@ package struct Action: Sendable {
             case .recur: 0
             // As these: an editor saves what it had before others changed the file.
             case .saveUnseen: 0
+            // Only on request: see `Simulation.disturb`.
+            case .saveRacily, .coarsenClock, .changeForm, .blockList, .protect, .outgrow, .limitQuota, .restoreState,
+                .restoreFiles:
+                0
             case .rename: 60
             case .move: 50
             case .copy: 25
@@ -93,8 +99,18 @@ package struct Action: Sendable {
         var oftenWeight: Int {
             switch self {
             case .restoreServer, .leave: 40
-            case .dieWriting, .denyExchange: 150
+            case .dieWriting, .denyExchange, .coarsenClock, .limitQuota, .restoreState, .restoreFiles, .outgrow: 150
             default: max(20, weight) * 19
+            }
+        }
+
+        /// Whether `Simulation.disturb` performs the action.
+        var isDisturbance: Bool {
+            switch self {
+            case .saveRacily, .coarsenClock, .changeForm, .blockList, .protect, .outgrow, .limitQuota, .restoreState,
+                .restoreFiles:
+                true
+            default: false
             }
         }
 
@@ -104,7 +120,8 @@ package struct Action: Sendable {
             case .create, .edit, .editAgain, .rename, .move, .copy, .delete, .replace, .deleteMany, .renameList,
                 .remakeList,
                 .removeList, .passName, .passNamesUnseen, .putBack, .bringBack, .leave, .makeTwin, .copyAway,
-                .exchange, .saveUnseen, .bringOld, .recur, .attach, .replaceAttachment,
+                .exchange, .saveUnseen, .bringOld, .recur, .saveRacily, .changeForm, .blockList, .protect, .outgrow,
+                .restoreFiles, .attach, .replaceAttachment,
                 .renameAttachment, .detach, .count,
                 .addByCommand, .tagByCommand,
                 .removeByCommand, .restoreByCommand:

@@ -1,4 +1,5 @@
 import Cryptography
+import SystemIO
 import TaskFolder
 
 /// The contents of the tasks directory.
@@ -51,8 +52,10 @@ extension SimulatedMachine {
 
     /// The directories of lists.
     var directories: [String] {
-        byUser { $0.contents() }.filter { $0.value == nil && $0.key.kind(isDirectory: true) == .list }
-            .map(\.key.string).sorted()
+        byUser { disk in
+            disk.contents().filter { $0.value == nil && $0.key.kind(isDirectory: true) == .list }.map(\.key.string)
+                .filter { (try? disk.status($0))?.kind != .link }.sorted()
+        }
     }
 
     /// Returns the path that the file at `path` had a moment ago, if the process has renamed it

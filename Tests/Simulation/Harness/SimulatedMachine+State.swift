@@ -7,6 +7,18 @@ import TaskSync
 
 /// The initial state of a machine.
 extension SimulatedMachine {
+    nonisolated(unsafe) private static var copyCount = 0
+
+    /// Returns a copy of a state file in memory.
+    static func stateFile(named name: String, from other: SQLiteDatabase) throws -> SQLiteDatabase {
+        copyCount += 1
+        var configuration = SQLiteConfiguration()
+        configuration.fileSystem = "memdb"
+        let copy = try SQLiteDatabase(path: "/\(name)\(copyCount)", configuration: configuration)
+        try other.copy(into: copy)
+        return copy
+    }
+
     /// An empty state file with its tables. Creating it takes as long as a dozen edits, so it is
     /// created once.
     nonisolated(unsafe) static let newState = Result {

@@ -310,13 +310,29 @@ final class SimulatedMachine: @unchecked Sendable {
         kill()
     }
 
+    /// Returns a copy of the state file.
+    func stateBackup() throws -> SQLiteDatabase { try Self.stateFile(named: "backup", from: stateFile) }
+
+    /// Kills the process and puts an earlier state file back. Returns the words that only the
+    /// documents of the later one had.
+    func restore(_ backup: SQLiteDatabase, _ wordsOf: (Document) -> Set<String>) -> Set<String> {
+        let known = knownDocuments
+        kill()
+        do { try backup.copy(into: stateFile) } catch { failures.append("\(name) cannot get its old state: \(error)") }
+        return Set(known.flatMap(wordsOf)).subtracting(words())
+    }
+
+    private var knownDocuments: [Document] {
+        process?.client.assumeIsolated { client in
+            TaskSync.queries(of: "alice", in: Simulation.database).compactMap { try? client.documents($0) }
+                .joined().map(\.document)
+        } ?? []
+    }
+
     /// Kills the process and loses everything that was not synchronized. Returns the lost words
     /// that no document has.
     func losePower(_ wordsOf: (Document) -> Set<String>) -> Set<String> {
-        let known = process?.client.assumeIsolated { client in
-            TaskSync.queries(of: "alice", in: Simulation.database).compactMap { try? client.documents($0) }
-                .joined().map(\.document)
-        }
+        let known = knownDocuments
         let before = words()
         let files = exactFiles(.taskFile)
         kill()
@@ -329,7 +345,7 @@ final class SimulatedMachine: @unchecked Sendable {
         }
         taken = files.filter { left[$0.key] == nil && remade.contains($0.key.string) }
             .flatMap { Array("\($0.key)\n".utf8) + $0.value }
-        return before.subtracting(words()).subtracting((known ?? []).flatMap(wordsOf))
+        return before.subtracting(words()).subtracting(known.flatMap(wordsOf))
     }
 
     /// The documents with a change that is reported as waiting for an earlier one although there is

@@ -31,6 +31,8 @@ extension Simulation {
         {
             // If the disk refuses the change, the user has not made it.
             try? machine.byUser { _ in try touchFiles(action.kind, machine, path, &random) }
+        } else if action.kind.isDisturbance {
+            try? machine.byUser { _ in try disturb(action.kind, machine, &random) }
         } else if action.kind == .count {
             let word = words.make()
             tell(machine, "counts, with \(word)")
@@ -136,20 +138,7 @@ extension Simulation {
             else { return }
             let parent = Words.directory(of: directory)
             let new = (parent.isEmpty ? "" : parent + "/") + "List \(words.make())"
-            let within = machine.directories.filter { $0.hasPrefix(directory + "/") }
-            let attachments = machine.exactFiles(.attachment).filter { $0.key.string.hasPrefix(directory + "/") }
-            try disk.rename(directory, to: new, .exclusive)
-            for (path, bytes) in attachments where files[path.taskFileOfAttachments.string] == nil {
-                words.leaveBehind(bytes)
-            }
-            words.rename(directory, to: new)
-            words.changeDirectories(directory, new)
-            for path in within { words.changeDirectories(path, new + path.dropFirst(directory.count)) }
-            for path in paths where path.hasPrefix(directory + "/") {
-                words.leaveAttachments(of: files[path] ?? [])
-                machine.noteRename(new + path.dropFirst(directory.count))
-            }
-            tell(machine, "renames the list '\(directory)' to '\(new)'")
+            try renameList(directory, to: new, machine)
             // A user creates a list with the old name, often at once, on this or another machine.
             guard kind == .remakeList else { return }
             let other = random.chance(50) ? machine : random.pick(machines) ?? machine
@@ -173,6 +162,25 @@ extension Simulation {
         case .recur: try recur(paths, machine, &random)
         default: break
         }
+    }
+
+    /// Renames the directory of a list, in which no file is being saved.
+    func renameList(_ directory: String, to new: String, _ machine: SimulatedMachine) throws {
+        let files = machine.files
+        let within = machine.directories.filter { $0.hasPrefix(directory + "/") }
+        let attachments = machine.exactFiles(.attachment).filter { $0.key.string.hasPrefix(directory + "/") }
+        try machine.disk.rename(directory, to: new, .exclusive)
+        for (path, bytes) in attachments where files[path.taskFileOfAttachments.string] == nil {
+            words.leaveBehind(bytes)
+        }
+        words.rename(directory, to: new)
+        words.changeDirectories(directory, new)
+        for old in within { words.changeDirectories(old, new + old.dropFirst(directory.count)) }
+        for path in files.keys.sorted() where path.hasPrefix(directory + "/") && !machine.busy.contains(path) {
+            words.leaveAttachments(of: files[path] ?? [])
+            machine.noteRename(new + path.dropFirst(directory.count))
+        }
+        tell(machine, "renames the list '\(directory)' to '\(new)'")
     }
 
     /// Renames a file. Returns whether the new name was free.

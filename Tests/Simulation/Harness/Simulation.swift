@@ -186,6 +186,8 @@ package final class Simulation: @unchecked Sendable {
             machine.disk.setRootMissing(false)
             machine.disk.setQueueLimit(16_384)
             machine.disk.setWatchLimit(.max)
+            machine.disk.setClockStopped(false)
+            shrinkFiles(of: machine)
             for directory in machine.directories { machine.permit(directory) }
             machine.start()
             machine.signIn()
@@ -194,6 +196,7 @@ package final class Simulation: @unchecked Sendable {
         scheduler.run(until: scheduler.now + .seconds(20))
         // A request that was sent into a dead connection may arrive long after it was abandoned.
         for _ in 0..<60 where server.underWay > 0 { scheduler.run(until: scheduler.now + .seconds(1)) }
+        for machine in present { shrinkFiles(of: machine) }
         var quiet = 0
         for round in 0..<120 {
             scheduler.run(until: scheduler.now + .seconds(round < 4 ? 3 : 15))

@@ -59,6 +59,17 @@ extension MemoryDisk {
         }
     }
 
+    /// Writes a file in place and sets its time of modification back, like `rsync --inplace -t`.
+    package func writeKeepingTime(_ path: String, _ bytes: [UInt8]) throws(SystemError) {
+        let modified = try status(path).modified
+        try write(path, bytes)
+        try change("set the time of", path) { tree throws(SystemError) in
+            let inode = try tree.find(path, "set the time of")
+            tree.nodes[inode]?.modified = modified
+            try MemoryDisk.touch(inode, path, &tree)
+        }
+    }
+
     /// Copies a file. The copy has its own inode and times.
     package func copy(_ path: String, to target: String) throws(SystemError) {
         try write(target, try read(path, limit: .max).bytes)

@@ -230,7 +230,7 @@ package final class MemoryDisk: FolderDisk {
     }
 
     /// Records a change of metadata.
-    private static func touch(_ inode: UInt64, _ path: String, _ tree: inout MemoryTree) throws(SystemError) {
+    static func touch(_ inode: UInt64, _ path: String, _ tree: inout MemoryTree) throws(SystemError) {
         let now = tree.tick()
         tree.nodes[inode]?.changed = now
         if path.isEmpty { return }
@@ -295,6 +295,9 @@ package final class MemoryDisk: FolderDisk {
             let inode = try tree.find(path, "set the attribute of")
             if let wanted, tree.status(of: inode)?.inode != wanted { return false }
             try tree.checkWritable("set the attribute of", path)
+            guard let node = tree.nodes[inode], node.kind != .file || node.mode & 0o200 != 0 else {
+                throw tree.error(Errno.access, "set the attribute of", path)
+            }
             tree.nodes[inode]?.attributes.removeAll { $0.name == attribute.name }
             tree.nodes[inode]?.attributes.append(attribute)
             try MemoryDisk.touch(inode, path, &tree)
