@@ -64,10 +64,10 @@ struct ScanTests {
             try grounds.memory?.makePipe("pipe.md")
         }
         let (files, scan) = try grounds.scan()
-        #expect(files.count == 6, "\(files)")
+        #expect(files.count == 7, "\(files)")
         #expect(scan.isComplete)
         var expected: [FolderProblem.Kind: Set<String>] = [
-            .tooLarge: ["big.md"], .invalidName: ["ctrl\\x07.md"], .directoryNamedAsTask: ["dir.md"],
+            .invalidName: ["ctrl\\x07.md"], .directoryNamedAsTask: ["dir.md"],
             .directoryInAttachments: ["X.files/sub"], .otherSync: [".stfolder", "Shared"],
             .symbolicLink: ["link.md", "linked"],
             .specialFile: ["pipe.md"], .otherEnding: ["Loud.MD", "Long.markdown"],

@@ -61,6 +61,25 @@ import Testing
         await desk.stop()
     }
 
+    @Test func `a file that is too large, and moves into a new directory, is not deleted`() async throws {
+        try await withMachines { laptop, desk in
+            try laptop.write("a.md", "a\n")
+            #expect(await desk.has("a.md", "a\n"))
+            try laptop.write("a.md", String(repeating: "x", count: 1 << 20) + "\n")
+            #expect(await laptop.eventually { await laptop.sync.allProblems.contains { $0.code == "too-large" } })
+            mkdir(laptop.path("Home"), 0o700)
+            laptop.rename("a.md", to: "Home/a.md")
+            #expect(await laptop.eventually { await laptop.sync.task(atPath: "Home/a.md") != nil })
+            #expect(await laptop.eventually { (try? await laptop.sync.isSettled()) == true })
+            try laptop.write("Home/a.md", "b\n")
+            for machine in [laptop, desk] {
+                #expect(await machine.has("Home/a.md", "b\n"))
+                #expect(await machine.eventually { await machine.sync.allProblems.isEmpty })
+                #expect(await machine.sync.catalog.trashed.isEmpty)
+            }
+        }
+    }
+
     @Test func `a task that lost its file to a crash gets one at the next start`() async throws {
         let store = MemoryDocumentStore(Machine.database)
         let before = try await Machine(store)

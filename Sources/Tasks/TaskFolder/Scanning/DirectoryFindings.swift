@@ -60,9 +60,6 @@ struct DirectoryFindings {
         guard isValid(entry) else { return }
         let isAttachment = kind == .attachments
         if !isAttachment {
-            guard status.size <= TaskFileContent.limit else {
-                return add(.tooLarge, child, DiskTaskFolder<KernelDisk>.tooLarge(child))
-            }
             if isConflictCopy(entry.name) {
                 add(.otherSync, child, "another program made this conflict copy; it is synced as a task of its own")
             }

@@ -8,8 +8,6 @@ package struct FolderProblem: Hashable, Sendable, CustomStringConvertible {
         /// A pipe, socket or device.
         case specialFile
         case invalidName
-        /// A task file over the size limit. It is not read.
-        case tooLarge
         case tooDeep
         /// A directory with a name that ends in `.md`.
         case directoryNamedAsTask

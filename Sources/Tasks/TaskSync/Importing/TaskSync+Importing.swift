@@ -336,6 +336,16 @@ extension TaskSync {
         if try await isBehind(entry.task) { try await restamp(entry.task, path, now) }
     }
 
+    /// Notes where a known file is by now that has moved without an event, and that cannot be read
+    /// there, such as one that has grown too large: it has not been deleted.
+    private func followUnread(_ path: TaskPath) async throws {
+        guard index[path] == nil, let now = (try? folder.stamp(path)) ?? nil else { return }
+        let identifier = (try? folder.identifier(path)) ?? nil
+        let known = identifier.map { index.path(of: $0) } ?? index.path(withInodeOf: now)
+        guard let known, folder.isAbsent(known) else { return }
+        try await moved(known, path, now, afterDelete: false)
+    }
+
     /// The file if it is there, changed, and readable; what keeps it out is noted.
     ///
     /// - Parameter replaced: gets the task whose place another one's file has taken.
@@ -363,6 +373,7 @@ extension TaskSync {
                 note(
                     SyncProblem(code: Self.word(error.code), subject: path.string, message: error.message),
                     for: path.string)
+                try await followUnread(path)
                 try await takeUnreadable(path)
             }
             return nil
