@@ -21,7 +21,8 @@ public struct ClientStatus: Sendable, Hashable {
 
     /// The state of the connection.
     public var connection: Connection = .stopped
-    /// Whether the results of every watched query are up to date with the remote.
+    /// Whether the results of every watched query are up to date with the remote: all that was there
+    /// when the client connected has come. What waits for the outcome of a commit has not.
     public var isCurrent = false
     /// The number of changes that have not been sent yet.
     public var pendingCount = 0

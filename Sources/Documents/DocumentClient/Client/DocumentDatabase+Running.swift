@@ -207,6 +207,7 @@ extension DocumentDatabase {
             try await resolveMissing()
         }
         if !outcome.unreported.isEmpty { try await resolveUnreported(outcome.unreported) }
+        if !status.isCurrent { updateStatus() }
     }
 
     /// Stops sending and applying.

@@ -22,10 +22,9 @@ extension DocumentDatabase {
     func updateStatus() {
         var new = status
         new.count(replica.journal, oldest: { try? replica.reader.oldestAppended() })
-        new.isCurrent = watched.areCurrent
+        new.isCurrent = watched.areCurrent && (status.isCurrent || replica.held.isEmpty)
         guard new != status || lastStatus != new else { return }
-        status = new
-        lastStatus = new
+        (status, lastStatus) = (new, new)
         observers.report(new)
     }
 
