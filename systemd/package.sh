@@ -36,6 +36,20 @@ fi
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+
+# Removes from a program what depends on the directory of the build and does nothing in it: the hashes by which a next
+# build would know that a module is the same, and the build id, which becomes the hash of the program without symbols.
+forget_directory() {
+    local program=$1 size
+    note() { printf '\4\0\0\0\24\0\0\0\3\0\0\0GNU\0' && cat; }
+    size=$(objdump -h "$program" | awk '$2 == ".swift_modhash" { print "0x" $3 }')
+    head -c $((size)) /dev/zero >"$work/hashes"
+    head -c 20 /dev/zero | note >"$work/id"
+    objcopy --update-section .swift_modhash="$work/hashes" --update-section .note.gnu.build-id="$work/id" "$program"
+    strip -o "$work/stripped" "$program"
+    printf '%b' "$(sha1sum "$work/stripped" | cut -c1-40 | sed 's/../\\x&/g')" | note >"$work/id"
+    objcopy --update-section .note.gnu.build-id="$work/id" "$program"
+}
 tree=$work/ferry
 mkdir -p "$tree"/staging/{bin,man,user,completions/{bash,zsh,fish}}
 cp -r systemd/debian "$tree/debian"
@@ -45,6 +59,7 @@ for program in ferry ferryd ferry-server; do
     install "$binaries/$program" "$stage/bin/$program"
     # Swift's linker adds $ORIGIN, which means nothing in /usr/bin.
     patchelf --remove-rpath "$stage/bin/$program"
+    forget_directory "$stage/bin/$program"
     "$stage/bin/$program" completion bash >"$stage/completions/bash/$program"
     "$stage/bin/$program" completion zsh >"$stage/completions/zsh/_$program"
     "$stage/bin/$program" completion fish >"$stage/completions/fish/$program.fish"
