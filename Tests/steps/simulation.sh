@@ -67,9 +67,9 @@ shadow() {
 }
 
 plan_trees
-shadow 28 --actions 60 --seeds 1-200
-shadow 8 --actions 40 --often renameList --seeds 1-40
-shadow 18 --actions 40 --often remakeList --seeds 1-40
+shadow 16 --actions 60 --seeds 1-200
+shadow 9 --actions 40 --often renameList --seeds 1-40
+shadow 23 --actions 40 --often remakeList --seeds 1-40
 simulate --seeds 1-4000
 simulate --often passNamesUnseen --seeds 1-110
 simulate --actions 150 --seeds 1-110
