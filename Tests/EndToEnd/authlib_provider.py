@@ -2,6 +2,7 @@
 
     python authlib_provider.py PORT
 
+The client `apple` proves itself as Apple demands: by a JWT in the form, signed with a key that `POST /client` tells.
 `POST /expire` lets all codes expire, `POST /rotate` replaces the signing key, `POST /device` answers for the user of a device.
 """
 import sys
@@ -9,6 +10,7 @@ import time
 from dataclasses import dataclass, field
 
 import flask
+import jwt
 from authlib.integrations.flask_oauth2 import AuthorizationServer
 from authlib.oauth2.rfc6749 import ClientMixin, grants
 from authlib.oauth2.rfc7636 import CodeChallenge
@@ -21,7 +23,17 @@ URL = f"http://localhost:{PORT}"
 SECRET = "very secret"
 
 app = flask.Flask(__name__)
-codes, devices, answers, keys = {}, {}, {}, []
+codes, devices, answers, keys, apple = {}, {}, {}, [], {}
+
+
+def is_signed_as_apple_demands(secret):
+    try:
+        claims = jwt.decode(secret, apple["public"], ["ES256"], audience=URL, issuer=apple["team"], subject="apple",
+                            options={"require": ["iss", "iat", "exp", "aud", "sub"]})
+    except jwt.InvalidTokenError as error:
+        print(f"apple: {error}", file=sys.stderr)
+        return False
+    return jwt.get_unverified_header(secret)["kid"] == apple["id"] and claims["exp"] <= time.time() + 15777000
 
 
 class Client(ClientMixin):
@@ -41,10 +53,10 @@ class Client(ClientMixin):
         return uri.startswith("http://127.0.0.1:")
 
     def check_client_secret(self, secret):
-        return secret == SECRET
+        return is_signed_as_apple_demands(secret) if self.client_id == "apple" else secret == SECRET
 
     def check_endpoint_auth_method(self, method, endpoint):
-        return True
+        return (method == "client_secret_post") == (self.client_id == "apple")
 
     def check_response_type(self, kind):
         return kind == "code"
@@ -92,7 +104,7 @@ class Code:
 
 
 class CodeGrant(grants.AuthorizationCodeGrant):
-    TOKEN_ENDPOINT_AUTH_METHODS = ["client_secret_basic", "none"]
+    TOKEN_ENDPOINT_AUTH_METHODS = ["client_secret_basic", "client_secret_post", "none"]
 
     def save_authorization_code(self, code, request):
         data = request.payload.data
@@ -218,6 +230,12 @@ def expire():
             value.expires = 0
         else:
             value["expires_at"] = 0
+    return ""
+
+
+@app.post("/client")
+def describe_apple():
+    apple.update(flask.request.form)
     return ""
 
 

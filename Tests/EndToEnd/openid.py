@@ -55,5 +55,5 @@ class AuthlibProvider(Provider):
         return [str(Path(__file__).with_name("authlib_provider.py")), str(self.port)]
 
     def post(self, path, **fields):
-        """Lets codes `expire`, the key `rotate`, or a `device`'s user answer."""
+        """Lets codes `expire`, the key `rotate`, a `device`'s user answer, or describes the `client` named apple."""
         requests.post(f"{self.url}/{path}", data=fields, timeout=5).raise_for_status()

@@ -233,6 +233,26 @@ def test_authlib_signs_a_device_in(challenged, authlib):
     assert "INVALID_IDP_RESPONSE" in refused(challenged, {"providerId": "home", "device_code": "invented"})
 
 
+def test_a_signed_secret_is_as_apple_demands(authlib, tmp_path):
+    """The provider verifies the client's secret with PyJWT, and takes it from the form only."""
+    from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
+
+    key = ec.generate_private_key(ec.SECP256R1())
+    file = tmp_path / "AuthKey_KEY1234567.p8"
+    file.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+    public = key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode()
+    right = {"public": public, "team": "TEAM123456", "id": "KEY1234567"}
+    for server in started("--openid", f"apple={authlib.url},apple,{file},TEAM123456,KEY1234567"):
+        subject = f"apple{uuid.uuid4().hex[:6]}"
+        authlib.post("client", **right)
+        assert finish(server, proven(server, authlib, subject, "apple"))["email"] == f"{subject}@example.org"
+        # A key, team, or id that Apple does not know.
+        other = ec.generate_private_key(ec.SECP256R1()).public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+        for wrong in ({"public": other.decode()}, {"team": "OTHER"}, {"id": "OTHER"}):
+            authlib.post("client", **{**right, **wrong})
+            assert "INVALID_IDP_RESPONSE" in refused(server, proven(server, authlib, subject, "apple"))
+
+
 class Keys:
     """A provider's documents alone, whose private keys the test holds."""
 

@@ -5,7 +5,8 @@ import COpenSSL
 /// `@unchecked Sendable`: the key never changes, and OpenSSL allows threads to share keys that are
 /// only read.
 package final class ECPublicKey: @unchecked Sendable {
-    private static let size = 32
+    /// The size in bytes of a coordinate, and of each number of a signature.
+    static let size = 32
 
     private let key: OpaquePointer
 

@@ -24,19 +24,7 @@ package final class RSAPrivateKey: @unchecked Sendable {
 
     /// Creates a key from an unencrypted PEM private key.
     package convenience init(pem: [UInt8]) throws {
-        // The source refers to the bytes without copying them.
-        let key = try pem.withUnsafeBytes { bytes in
-            guard let source = BIO_new_mem_buf(bytes.baseAddress, Int32(clamping: bytes.count)) else {
-                throw CryptographyError("A private key could not be read")
-            }
-            defer { BIO_free(source) }
-            // The callback keeps OpenSSL from prompting for a passphrase on the terminal.
-            guard let key = PEM_read_bio_PrivateKey(source, nil, { _, _, _, _ in 0 }, nil) else {
-                throw CryptographyError("A private key is not unencrypted PEM")
-            }
-            return key
-        }
-        try self.init(owning: key)
+        try self.init(owning: try PrivateKeyPEM.read(pem))
     }
 
     private init(owning key: OpaquePointer) throws {

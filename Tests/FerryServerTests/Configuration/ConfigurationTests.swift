@@ -1,4 +1,5 @@
 import CommandLineTool
+import Glibc
 import IdentityProtocol
 import IdentityServer
 import ServerData
@@ -114,6 +115,31 @@ struct ConfigurationTests {
         #expect(throws: ServerError.self) { try read("--objects-region", "eu-1") }
         #expect(try read("--objects", "https://h/tasks", "--objects-keys", "/k").objectsKeys == "/k")
         #expect(throws: ServerError.self) { try read("--objects-keys", "/k") }
+    }
+
+    @Test func `a provider takes no secret, one in a file, or Apple's key`() throws {
+        let directory = try TemporaryDirectory()
+        let (secret, key) = ("\(directory.path)/secret", "\(directory.path)/AuthKey_KEY1234567.p8")
+        try FileSystem.replace(secret, with: Array("very secret\n".utf8))
+        #expect(system("openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out \(key)") == 0)
+        let apple = "apple=https://appleid.apple.com,org.example"
+        func provider(_ rest: String) throws -> OpenIDConfiguration? {
+            try read("--openid", apple + rest).providers.first
+        }
+        let plain = OpenIDConfiguration(name: "apple", issuer: "https://appleid.apple.com", clientID: "org.example")
+        #expect(try provider("") == plain)
+        #expect(try provider(",\(secret)")?.secret == .text("very secret"))
+        let expected = try ClientSecretKey(pem: try FileSystem.read(key), team: "TEAM123456", id: "KEY1234567")
+        #expect(try provider(",\(key),TEAM123456,KEY1234567")?.secret == .signed(expected))
+        for wrong in [",\(key),TEAM123456", ",\(key),TEAM123456,", ",\(key),,KEY1234567", ",\(key),T,K,x"] {
+            let message = try message(["--openid", apple + wrong], file: "")
+            #expect(message.contains("takes NAME=ISSUER,CLIENT[,FILE[,TEAM,KEY]]"), "\(message)")
+        }
+        // The message names the file and what to do.
+        for path in [secret, "\(directory.path)/missing.p8"] {
+            let message = try message(["--openid", "\(apple),\(path),TEAM123456,KEY1234567"], file: "")
+            #expect(message.contains("'\(path)' cannot be used. Name the file AuthKey_KEY1234567.p8"), "\(message)")
+        }
     }
 
     @Test func `an unknown key names the nearest one and its line`() throws {

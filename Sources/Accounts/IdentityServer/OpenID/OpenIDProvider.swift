@@ -4,23 +4,6 @@ import HTTPMessages
 import IdentityProtocol
 import JSON
 
-/// The configuration of an OpenID provider.
-package struct OpenIDConfiguration: Sendable, Hashable {
-    /// The name that users type, such as `home`.
-    package var name: String
-    package var issuer: String
-    package var clientID: String
-    /// The secret of the client at the provider; nil for a public client.
-    package var secret: String?
-
-    package init(name: String, issuer: String, clientID: String, secret: String? = nil) {
-        self.name = name
-        self.issuer = issuer
-        self.clientID = clientID
-        self.secret = secret
-    }
-}
-
 /// An OpenID provider: its endpoints by discovery, and its keys, which are cached and fetched again
 /// when they are replaced.
 actor OpenIDProvider {
@@ -116,7 +99,7 @@ actor OpenIDProvider {
         guard let endpoint = try await endpoints(now: now).device else {
             throw ToolkitRefusal("OPERATION_NOT_ALLOWED : The provider has no sign-in for devices.")
         }
-        let (status, answer) = try await post(endpoint, [("scope", "openid email profile")])
+        let (status, answer) = try await post(endpoint, [("scope", "openid email profile")], now: now)
         guard status == .ok else { throw Self.refusal(answer) }
         return answer
     }
@@ -130,7 +113,7 @@ actor OpenIDProvider {
     }
 
     private func token(_ items: [(String, String)], now: Int64) async throws -> String {
-        let (status, answer) = try await post(try await endpoints(now: now).token, items)
+        let (status, answer) = try await post(try await endpoints(now: now).token, items, now: now)
         guard status == .ok else { throw Self.refusal(answer) }
         guard let token = answer["id_token"]?.stringValue else {
             throw ToolkitRefusal("INVALID_IDP_RESPONSE : The provider returned no ID token.")
@@ -138,17 +121,21 @@ actor OpenIDProvider {
         return token
     }
 
-    private func post(_ url: String, _ items: [(String, String)]) async throws -> (HTTPStatus, JSON) {
+    private func post(_ url: String, _ items: [(String, String)], now: Int64) async throws -> (HTTPStatus, JSON) {
         var items = items
         var headers: HTTPHeaders = [
             "Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json",
         ]
-        if let secret = configuration.secret {
+        switch configuration.secret {
+        case .text(let secret)?:
             let user = PercentEncoding.encode(configuration.clientID)
             headers["Authorization"] =
                 "Basic \(Base64.encode(Array("\(user):\(PercentEncoding.encode(secret))".utf8)))"
-        } else {
-            items.append(("client_id", configuration.clientID))
+        case .signed(let key)?:
+            // Apple reads it from the form only.
+            let secret = try key.secret(clientID: configuration.clientID, issuer: configuration.issuer, now: now)
+            items += [("client_id", configuration.clientID), ("client_secret", secret)]
+        case nil: items.append(("client_id", configuration.clientID))
         }
         do {
             let response = try await client.send(

@@ -56,10 +56,10 @@ struct ConfigurationReader {
             summary: "security rules for documents, in place of the built-in ones; SIGHUP reads them again",
             completion: .files),
         Option(
-            "openid", value: "NAME=ISSUER,CLIENT[,FILE]", isRepeatable: true,
+            "openid", value: "NAME=ISSUER,CLIENT[,FILE[,TEAM,KEY]]", isRepeatable: true,
             summary:
-                "an OpenID provider to sign in with, the id of this server's client there, and a file with its secret; "
-                + "may be repeated"),
+                "an OpenID provider to sign in with, the id of this server's client there, and a file with its secret, "
+                + "or Apple's key with the ids of team and key; may be repeated"),
         Option("smtp", value: "URL", summary: "a mail server for links: smtps://USER@HOST:PORT or smtp://HOST:PORT"),
         Option("smtp-from", value: "ADDRESS", summary: "the sender's address of these mails"),
         Option(
@@ -159,7 +159,9 @@ struct ConfigurationReader {
         configuration.quota = try quota()
         configuration.rules = try value("rules")
         configuration.database = try database()
-        configuration.providers = try providers()
+        do { configuration.providers = try providers() } catch let error as UnusableClientSecretKey {
+            throw ServerError(.configuration, error.description, cause: error)
+        }
         configuration.mail = try mail()
         for address in [configuration.documents, configuration.http] where configuration.isEmulator {
             guard address.isLoopback else {
@@ -279,22 +281,23 @@ struct ConfigurationReader {
         let name = "openid"
         let texts = flags.has(name) ? flags.values(name) : try inFile { try $0.strings(name) } ?? []
         let providers = try texts.map { text in
-            let halves = text.split(separator: "=", maxSplits: 1).map(String.init)
-            let parts = (halves.last ?? "").split(separator: ",", omittingEmptySubsequences: false).map(String.init)
-            guard halves.count == 2, (2...3).contains(parts.count), parts.allSatisfy({ !$0.isEmpty }),
-                halves[0].utf8.allSatisfy({
-                    (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) || $0 == 0x2D || $0 == 0x2E
-                }),
-                parts[0].hasPrefix("https://") || Self.isLoopback(parts[0])
+            guard let option = OpenIDOption(text),
+                option.issuer.hasPrefix("https://") || Self.isLoopback(option.issuer)
             else {
                 throw invalid(
                     name,
-                    "takes NAME=ISSUER,CLIENT[,FILE] with an issuer of https, such as home=https://id.example.org,ferry"
+                    "takes NAME=ISSUER,CLIENT[,FILE[,TEAM,KEY]] with an issuer of https, such as "
+                        + "home=https://id.example.org,ferry"
                 )
             }
+            let secret: ClientSecret? =
+                switch option.proof {
+                case .none: nil
+                case .secret(let path): .text(try self.secret(path, of: name))
+                case .key(let path, let team, let id): .signed(try ClientSecretKey(path: path, team: team, id: id))
+                }
             return OpenIDConfiguration(
-                name: halves[0], issuer: parts[0], clientID: parts[1],
-                secret: parts.count == 3 ? try secret(parts[2], of: name) : nil)
+                name: option.name, issuer: option.issuer, clientID: option.clientID, secret: secret)
         }
         guard Set(providers.map(\.name)).count == providers.count else { throw invalid(name, "has a name twice") }
         return providers
