@@ -275,7 +275,10 @@ let package = Package(
         tests("BucketStore", uses: ["Cryptography", "SQLite", "SystemIO"]),
         tests(
             "S3Server",
-            uses: ["BucketStore", "Cryptography", "HTTPMessages", "HTTPServer", "ObjectStorage", "SystemIO", "XML"]),
+            uses: [
+                "BucketStore", "Cryptography", "HTTPMessages", "HTTPServer", "ObjectStorage", "SQLite", "SystemIO",
+                "XML",
+            ]),
         tests(
             "FirestoreServer", uses: ["DocumentModel", "DocumentStore", "FirestoreProtocol", "HTTPMessages", "JSON"]),
         tests(

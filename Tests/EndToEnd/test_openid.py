@@ -8,6 +8,7 @@ import requests
 
 from harness import BIN, Machine, Server, agree, free_ports, until
 from openid import AuthlibProvider, Provider
+from proxy import CountingProxy
 
 
 @pytest.fixture(scope="module")
@@ -117,6 +118,39 @@ def test_a_credential_in_use_brings_the_tasks_along(server, provider, laptop, de
     agree(laptop, desktop)
     assert set(laptop.list()) == {"Milk", "Bread", "With a file"}
     assert (laptop.tasks / "With a file.files/note.txt").read_text() == "x" * 5000
+
+
+def test_attachments_that_come_along_are_not_sent_again(server, provider, laptop, desktop):
+    provider.user("carl", email="carl@example.org", email_verified=True)
+    proxy = CountingProxy(server.url.split("//", 1)[1])
+    url, content = f"http://{proxy.address}", os.urandom(5_000_000)
+    try:
+        desktop.start()
+        desktop.ferry("login", url)
+        anonymous = desktop.json("whoami")["account"]["userId"]
+        desktop.write("Film.md", "")
+        (desktop.tasks / "Film.files").mkdir()
+        (desktop.tasks / "Film.files/film.bin").write_bytes(content)
+        desktop.sync()
+        sent = proxy.up
+        assert sent > len(content)
+        status, _, said = through(desktop, provider, "carl", "login", url, "--with", "home")
+        assert status == 0, said
+        desktop.sync()
+        again = proxy.up - sent
+        print(f"{sent} bytes were sent at first, {again} for the other account")
+        assert desktop.json("whoami")["account"]["userId"] != anonymous
+        entry = desktop.json("attachments", "Film")["attachments"][0]
+        assert entry["state"] == "here" and again < 200_000, (entry, again)
+        laptop.start()
+        status, _, said = through(laptop, provider, "carl", "login", server.url, "--with", "home")
+        assert status == 0, said
+        target = laptop.tasks / "Film.files/film.bin"
+        until(target.exists, lambda: laptop.status(), timeout=60)
+        assert target.read_bytes() == content
+    finally:
+        desktop.stop()
+        proxy.close()
 
 
 def test_a_declined_sign_in_and_another_accounts_tasks(server, provider, laptop):

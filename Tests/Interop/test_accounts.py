@@ -2,6 +2,7 @@
 import base64
 import json
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from conftest import Refused, User, call, firestore_client
@@ -49,6 +50,61 @@ def test_tokens_are_for_this_project_and_can_be_verified_by_any_client(server, u
     signed, signature = user.token.rsplit(".", 1)
     rsa.RSAPublicNumbers(number(key["e"]), number(key["n"])).public_key().verify(
         base64.urlsafe_b64decode(signature + "=="), signed.encode(), padding.PKCS1v15(), hashes.SHA256())
+
+
+def outcome(server, target, source):
+    try:
+        call(f"{server.url}/v1/accounts:copyObjects", {"idToken": target.token, "sourceIdToken": source.token})
+        return 200
+    except Refused as refusal:
+        return refusal.status
+
+
+def test_attachments_are_copied_between_accounts_of_one_caller(server):
+    source, target, stranger = User(server), User(server), User(server)
+
+    def copy(**tokens):
+        after, pages = "", 0
+        while after is not None:
+            after = call(f"{server.url}/v1/accounts:copyObjects", {"after": after, **tokens}).get("next")
+            pages += 1
+        return pages
+
+    def keys(user):
+        pages = user.s3().get_paginator("list_objects_v2").paginate(Bucket="ferry", Prefix=f"{user.id}/")
+        return [entry["Key"].removeprefix(f"{user.id}/") for page in pages for entry in page.get("Contents", [])]
+
+    names = [f"chunks/{number:02x}/{number:064x}" for number in range(502)] + [f"manifests/00/{0:064x}"]
+    bucket = source.s3()
+    for name in names:
+        bucket.put_object(Bucket="ferry", Key=f"{source.id}/{name}", Body=name.encode())
+    bucket.put_object(Bucket="ferry", Key=f"{source.id}/condemned", Body=b"x")
+    for tokens in ({"idToken": stranger.token}, {"idToken": stranger.token, "sourceIdToken": source.id},
+                   {"sourceIdToken": source.token}, {"idToken": source.token, "sourceIdToken": source.token},
+                   {"idToken": stranger.token, "sourceIdToken": source.token[:-4] + "AAAA"}):
+        with pytest.raises(Refused) as refusal:
+            copy(**tokens)
+        assert refusal.value.status == 400
+    assert keys(stranger) == [] and len(keys(source)) == len(names) + 1
+    assert copy(idToken=target.token, sourceIdToken=source.token) == 2
+    assert keys(target) == sorted(names)
+    got = target.s3().get_object(Bucket="ferry", Key=f"{target.id}/{names[7]}")
+    assert got["Body"].read() == names[7].encode()
+    # One call at a time for an account.
+    fresh = User(server)
+    with ThreadPoolExecutor(6) as pool:
+        results = list(pool.map(lambda _: outcome(server, fresh, source), range(6)))
+    assert 200 in results and 429 in results and set(results) <= {200, 429}, results
+    # A place in another account's keys leads nowhere else, and objects that are there stay as they are.
+    call(f"{server.url}/v1/accounts:copyObjects", {
+        "idToken": stranger.token, "sourceIdToken": target.token, "after": f"{source.id}/"})
+    assert set(keys(stranger)) <= set(names)
+    copy(idToken=target.token, sourceIdToken=source.token)
+    again = target.s3().head_object(Bucket="ferry", Key=f"{target.id}/{names[7]}")
+    assert again["LastModified"] == got["LastModified"]
+    # The copies do not depend on the account that they come from.
+    call(f"{server.url}/v1/accounts:delete", {"idToken": source.token})
+    assert target.s3().get_object(Bucket="ferry", Key=f"{target.id}/{names[9]}")["Body"].read() == names[9].encode()
 
 
 @pytest.mark.parametrize("action, body, message", [

@@ -53,22 +53,32 @@ package actor AccountSession {
     }
 
     /// Creates a permanent account on the server, and signs in to it.
-    package func signUp(server: String, email: String, password: String, invitation: String? = nil) async throws {
+    ///
+    /// - Parameter bringsObjects: As in `signIn(server:email:password:bringsObjects:accepting:)`.
+    package func signUp(
+        server: String, email: String, password: String, invitation: String? = nil, bringsObjects: Bool = false
+    ) async throws {
         let asked = now()
         let session = try await client(server).signUp(email: email, password: password, invitation: invitation)
+        if bringsObjects { await copyObjects(to: session, server: server) }
         try adopt(session, server: server, asked: asked)
     }
 
     /// Signs in to an account.
     ///
-    /// - Parameter accepting: Called with the user's id; an error that it throws is rethrown, and
-    ///   the session is not used.
+    /// - Parameters:
+    ///   - bringsObjects: Whether the attachments of the account that was signed in to before are
+    ///     copied to the new one, if both are on the server.
+    ///   - accepting: Called with the user's id; an error that it throws is rethrown, and the session
+    ///     is not used.
     package func signIn(
-        server: String, email: String, password: String, accepting: (_ userID: String) throws -> Void = { _ in }
+        server: String, email: String, password: String, bringsObjects: Bool = false,
+        accepting: (_ userID: String) throws -> Void = { _ in }
     ) async throws {
         let asked = now()
         let session = try await client(server).signIn(email: email, password: password)
         try accepting(session.userID)
+        if bringsObjects { await copyObjects(to: session, server: server) }
         try adopt(session, server: server, asked: asked)
     }
 
@@ -77,13 +87,15 @@ package actor AccountSession {
     /// - Parameter accepting: Called with the user's id before the code is used up; an error that
     ///   it throws is rethrown, and the session is not used.
     package func signIn(
-        server: String, code: String, password: String, accepting: (_ userID: String) throws -> Void = { _ in }
+        server: String, code: String, password: String, bringsObjects: Bool = false,
+        accepting: (_ userID: String) throws -> Void = { _ in }
     ) async throws {
         let client = client(server)
         let (email, user) = try await client.account(passwordCode: code)
         try accepting(user)
         try await client.resetPassword(code: code, password: password)
-        try await signIn(server: server, email: email, password: password, accepting: accepting)
+        try await signIn(
+            server: server, email: email, password: password, bringsObjects: bringsObjects, accepting: accepting)
     }
 
     /// Signs in with a credential of an OpenID provider.
@@ -92,13 +104,14 @@ package actor AccountSession {
     ///   the session is not used.
     /// - Returns: Nil if the user is signed in, otherwise why not.
     package func signIn(
-        server: String, with credential: ProviderCredential, invitation: String? = nil,
+        server: String, with credential: ProviderCredential, invitation: String? = nil, bringsObjects: Bool = false,
         accepting: (_ userID: String) throws -> Void = { _ in }
     ) async throws -> ProviderAnswer? {
         let asked = now()
         let answer = try await client(server).signIn(with: credential, invitation: invitation)
         guard case .signedIn(let session) = answer else { return answer }
         try accepting(session.userID)
+        if bringsObjects { await copyObjects(to: session, server: server) }
         try adopt(session, server: server, asked: asked)
         return nil
     }
@@ -236,6 +249,23 @@ package actor AccountSession {
     }
 
     // MARK: parts
+
+    /// The time after which no further page of attachments is copied.
+    private static let copyTime = Duration.seconds(60)
+
+    /// Copies the attachments of the current account to another one on the server. Those that are not
+    /// copied are uploaded later, as if the server had none, so no error ends the sign-in.
+    private func copyObjects(to session: Session, server: String) async {
+        guard let content, content.server == server, content.userID != session.userID else { return }
+        let end = now() + Self.copyTime
+        do {
+            let source = try await idToken()
+            var after: String? = ""
+            while let place = after, now() < end {
+                after = try await client(server).copyObjects(of: source, after: place, idToken: session.idToken)
+            }
+        } catch {}
+    }
 
     /// Calls `call` with an ID token, and again with a new one if the server refuses the token, for
     /// example because its clock was set or its keys were replaced.

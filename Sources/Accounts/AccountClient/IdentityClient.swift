@@ -69,6 +69,16 @@ package struct IdentityClient: Sendable {
         return answer["users"]?[0]?[QuotaReport.field].map { QuotaReport(json: $0) }
     }
 
+    /// Copies a page of the attachments of another account to the token's account, on the server.
+    ///
+    /// - Returns: The key after which the next page begins; nil after the last.
+    package func copyObjects(of source: String, after: String, idToken: String) async throws -> String? {
+        let answer = try await account(
+            "copyObjects",
+            ["idToken": .string(idToken), "sourceIdToken": .string(source), "after": .string(after)])
+        return answer["next"]?.stringValue
+    }
+
     package func signIn(email: String, password: String) async throws -> Session {
         try Self.session(try await account("signInWithPassword", Self.credentials(email, password)))
     }

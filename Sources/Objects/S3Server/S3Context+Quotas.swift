@@ -49,16 +49,18 @@ extension S3Context {
 }
 
 extension S3Error {
+    static let quotaCode = "QuotaExceeded"
+
     fileprivate static func tooManyObjects(_ limit: Int64) -> S3Error {
         S3Error(
-            "QuotaExceeded",
+            quotaCode,
             "The account keeps \(limit) objects, which is all that it may. Remove some, or ask whoever runs the server for "
                 + "more.", 403)
     }
 
     static func quotaExceeded(used: Int64, _ limit: Int64) -> S3Error {
         S3Error(
-            "QuotaExceeded",
+            quotaCode,
             "The account keeps \(ByteCount.text(max(0, used))) of the \(ByteCount.text(limit)) that it may. Remove some, "
                 + "or ask the server's administrator for more.", 403)
     }

@@ -2,6 +2,7 @@ import HTTPMessages
 import HTTPServer
 import IdentityProtocol
 import JSON
+import Synchronization
 
 /// The calls of the Identity Toolkit's REST interface (`accounts:…`) and of the token service, in
 /// their JSON.
@@ -23,6 +24,7 @@ struct AccountRoutes: Sendable {
             case "lookup": return .json(.ok, try await lookup(body, address(request)))
             case "update": return .json(.ok, try await update(body, address(request)))
             case "delete": return .json(.ok, try await delete(body))
+            case "copyObjects": return .json(.ok, try await copyObjects(body))
             case "resetPassword": return .json(.ok, try await resetPassword(body, address(request)))
             case "signInWithCustomToken": return .json(.ok, try await external.signInWithCustomToken(body))
             case "signInWithEmailLink":
@@ -206,6 +208,27 @@ struct AccountRoutes: Sendable {
         guard let idToken = body["idToken"]?.stringValue else { throw ToolkitRefusal("MISSING_ID_TOKEN") }
         try await server.accounts.delete(verify(idToken), now: server.now())
         return ["kind": "identitytoolkit#DeleteAccountResponse"]
+    }
+
+    /// Copies a page of the attachments of the account of `sourceIdToken`, which is Ferry's own.
+    private func copyObjects(_ body: JSONObject) async throws -> JSON {
+        guard let copy = server.configuration.copyObjects else {
+            throw ToolkitRefusal("OPERATION_NOT_ALLOWED : Attachments are not on this server.")
+        }
+        guard let idToken = body["idToken"]?.stringValue, let sourceToken = body["sourceIdToken"]?.stringValue else {
+            throw ToolkitRefusal("MISSING_ID_TOKEN")
+        }
+        let (target, source) = (try verify(idToken), try verify(sourceToken))
+        guard target.canOwnObjects, source.canOwnObjects, target.userID != source.userID else {
+            throw ToolkitRefusal("INVALID_ID_TOKEN")
+        }
+        guard server.copyTargets.withLock({ $0.insert(target.userID).inserted }) else {
+            throw IdentityError(.tooManyAttempts, "Attachments are being copied to the account already.")
+        }
+        defer { server.copyTargets.withLock { _ = $0.remove(target.userID) } }
+        let next = try await copy(
+            source.userID, target.userID, body["after"]?.stringValue ?? "", server.quota(of: target.userID).objectBytes)
+        return next.map { ["next": .string($0)] } ?? [:]
     }
 
     // MARK: parts

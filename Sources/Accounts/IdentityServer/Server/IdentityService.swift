@@ -1,5 +1,6 @@
 package import IdentityProtocol
 import JSON
+import Synchronization
 import SystemIO
 
 /// The identity part of `ferry-server`: accounts, tokens and their keys, and credentials for the
@@ -31,6 +32,11 @@ package final class IdentityService: Sendable {
         /// Returns an account's usage; nil if usage is not counted.
         package var usage: (@Sendable (_ user: String) async throws -> AccountUsage)?
 
+        /// Copies a page of the objects of an account to another one, which may keep `limit` bytes, and
+        /// returns the key after which the next page begins; nil if objects are not on this server.
+        package var copyObjects:
+            (@Sendable (_ source: String, _ target: String, _ after: String, _ limit: Int64) async throws -> String?)?
+
         package init(issuer: String, project: String) {
             self.issuer = issuer
             self.project = project
@@ -50,6 +56,8 @@ package final class IdentityService: Sendable {
     /// The keys of administrators' programs.
     package let serviceKeys: ServiceKeys
     let emulatedMail = EmulatedMail()
+    /// The accounts to which attachments are being copied: one call at a time for each.
+    let copyTargets = Mutex<Set<String>>([])
     private let providers: [String: OpenIDProvider]
 
     let keys: SigningKeys

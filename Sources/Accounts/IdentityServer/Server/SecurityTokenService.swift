@@ -91,8 +91,7 @@ struct SecurityTokenService: Sendable {
         } catch {
             throw Refusal(error.code == .tokenExpired ? "ExpiredTokenException" : "InvalidIdentityToken", error.message)
         }
-        // The subject becomes the first part of object keys.
-        guard token.userID.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "/") }) else {
+        guard token.canOwnObjects else {
             throw Refusal("InvalidIdentityToken", "The subject of the token cannot begin an object's key.")
         }
         let credential = server.storage.issue(

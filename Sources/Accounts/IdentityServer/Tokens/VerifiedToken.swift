@@ -15,4 +15,9 @@ package struct VerifiedToken: Sendable, Hashable {
     package let email: String?
     /// All claims, for rules that use custom ones.
     package let claims: JSONObject
+
+    /// Whether the user's id can be the first part of the keys of objects.
+    var canOwnObjects: Bool {
+        userID.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "/") }
+    }
 }

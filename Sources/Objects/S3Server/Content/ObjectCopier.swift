@@ -63,7 +63,7 @@ struct ObjectCopier: Sendable {
     }
 
     /// Copies the bytes. Returns nil if the bytes of the source are missing.
-    private func copy(
+    func copy(
         _ source: ObjectRecord, in bucket: String, _ algorithm: ObjectChecksum?, span: Range<Int64>
     ) async throws -> Copy? {
         let store = context.store

@@ -111,10 +111,13 @@ actor Account {
         let found = try await discovery.describe(request.server)
         let current = await session.current
         let accept = await acceptance(of: owner, directory: directory, merges: request.merges)
+        // The tasks of this account, if they are accepted, come along.
+        let brings = owner != nil && owner == current?.userID
         do {
             let password = request.password ?? ""
             if let code = request.code {
-                try await session.signIn(server: found.identity, code: code, password: password, accepting: accept)
+                try await session.signIn(
+                    server: found.identity, code: code, password: password, bringsObjects: brings, accepting: accept)
             } else if let email = request.email, request.create {
                 do { try accept(nil) } catch let conflict {
                     // If an account with this address exists, perhaps the one that the tasks belong
@@ -129,10 +132,11 @@ actor Account {
                     throw conflict
                 }
                 try await session.signUp(
-                    server: found.identity, email: email, password: password, invitation: request.invitation)
+                    server: found.identity, email: email, password: password, invitation: request.invitation,
+                    bringsObjects: brings)
             } else if let email = request.email {
                 try await session.signIn(
-                    server: found.identity, email: email, password: password, accepting: accept)
+                    server: found.identity, email: email, password: password, bringsObjects: brings, accepting: accept)
             } else if current?.server != found.identity {
                 try accept(nil)
                 try await session.signInAnonymously(server: found.identity, invitation: request.invitation)
@@ -197,9 +201,12 @@ actor Account {
                 try await providers.finish(decision.id) { try await session.link($0) }
             } else {
                 let accept = await acceptance(of: owner, directory: directory, merges: decision.merges)
+                let current = await session.current
+                let brings = owner != nil && owner == current?.userID
                 try await providers.finish(decision.id) { credential in
                     try await session.signIn(
-                        server: identityServer, with: credential, invitation: request.invitation, accepting: accept)
+                        server: identityServer, with: credential, invitation: request.invitation, bringsObjects: brings,
+                        accepting: accept)
                 }
                 if let url = request.server { try remember(try await discovery.describe(url)) }
                 otherAccounts = nil

@@ -151,6 +151,13 @@ struct Server: Sendable {
             }
         }
         settings.usage = { try await stores.usage(of: $0) }
+        if configuration.objects == nil {
+            settings.copyObjects = { source, target, after, limit in
+                let (store, bucket) = (stores.buckets, DataLayout.bucket)
+                return try await AccountCopy(store: store, bucket: bucket, limit: limit, now: WallClock.microseconds)
+                    .copyPage(from: source, to: target, after: after)
+            }
+        }
         return try await IdentityService(directory: directory.accounts, settings, now: WallClock.seconds)
     }
 
