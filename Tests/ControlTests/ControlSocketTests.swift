@@ -39,7 +39,16 @@ private final class Desk: ControlService {
         TaskDetail(summary: try find(task), notes: "n\n", fields: ["k": "v"], remarks: ["odd"])
     }
 
-    func add(_ change: TaskChange) async throws -> TaskSummary {
+    func add(_ changes: [TaskChange]) async throws -> [AddResult] {
+        changes.map { change in
+            guard change.importKey == nil else {
+                return .refused(ControlError(.alreadyThere, "twice", candidates: kept.withLock { $0 }))
+            }
+            return .added(keep(change))
+        }
+    }
+
+    private func keep(_ change: TaskChange) -> TaskSummary {
         let task = TaskSummary(
             id: "id\(kept.withLock { $0.count })", title: change.title ?? "", priority: change.priority ?? .none,
             due: change.due, tags: change.addTags, list: change.list ?? "", path: "\(change.title ?? "").md")
@@ -244,6 +253,21 @@ private final class Desk: ControlService {
             await #expect(throws: ControlError(.timedOut, "true 1.5 seconds", isRetryable: true)) {
                 try await client.sync(wait: true, timeout: .milliseconds(1500))
             }
+        }
+    }
+
+    @Test func `several tasks get a result each, in order`() async throws {
+        try await withSocket { client in
+            var known = TaskChange(title: "known")
+            known.importKey = "k"
+            let results = try await client.add([TaskChange(title: "one"), known, TaskChange(title: "two")])
+            #expect(results.map { try? $0.get().title } == ["one", nil, "two"])
+            guard case .refused(let error) = results[1] else { throw ControlError(.internal, "\(results)") }
+            #expect(error.code == .alreadyThere && error.candidates.map(\.title) == ["one"])
+            #expect(try await client.add([TaskChange]()).isEmpty)
+            let single = await #expect(throws: ControlError.self) { try await client.add(known) }
+            #expect(single?.code == .alreadyThere && single?.candidates.count == 2)
+            #expect(try await client.tasks(TaskFilter()).summaries().map(\.title) == ["one", "two"])
         }
     }
 

@@ -30,6 +30,25 @@ def test_the_socket_speaks_plain_http_and_json(server, laptop):
     assert connection.getresponse().status == 400
 
 
+def test_several_tasks_are_added_by_one_call(laptop):
+    laptop.start()
+    tasks = [{"title": "One", "list": "Work"}, {"title": "Two", "due": "soonish"}, {"title": "Three", "importKey": "k"},
+             {"title": "Again", "importKey": "k"}, {"title": "Four", "head": "---\na: [\n---\n"}, {"title": " "}]
+    status, _, answer = ask(laptop, "POST", "/v1/tasks/batch", {"tasks": tasks})
+    assert status == 200 and answer["schemaVersion"] == 1
+    told = [result["task"]["path"] if "task" in result else result["error"]["code"] for result in answer["results"]]
+    assert told == ["Work/One.md", "invalid-argument", "Three.md", "already-there", "invalid-argument", "invalid-argument"], answer
+    assert answer["results"][3]["error"]["candidates"][0]["title"] == "Three"
+    assert set(laptop.files()) == {"Work/One.md", "Three.md"}
+    for tasks, code, name in [([{"title": "x"}] * 501, 413, "too-large"), ([{"title": "x", "priority": "urgent"}], 400, "invalid-argument"),
+                              ("none", 400, "invalid-argument")]:
+        status, _, answer = ask(laptop, "POST", "/v1/tasks/batch", {"tasks": tasks})
+        assert (status, answer["error"]["code"]) == (code, name), answer
+    status, _, answer = ask(laptop, "POST", "/v1/tasks/batch", {"tasks": [{"title": f"Many {number}"} for number in range(500)]})
+    assert status == 200 and len({result["task"]["path"] for result in answer["results"]}) == 500
+    assert set(laptop.files()) == {"Work/One.md", "Three.md", *(f"Many {number}.md" for number in range(500))}
+
+
 def test_tasks_are_found_by_id_path_and_words(server, laptop):
     laptop.start()
     laptop.login(server, create=True)

@@ -26,6 +26,14 @@ package struct ControlClient: ControlService {
         try TaskSummary(json: try await send(.addTask, change.json))
     }
 
+    package func add(_ changes: [TaskChange]) async throws -> [AddResult] {
+        let results: [AddResult] = try await send(.addTasks, .members(("tasks", changes.json))).list("results")
+        guard results.count == changes.count else {
+            throw ControlError.unreadable(ControlError.malformed("there must be a result for each task"))
+        }
+        return results
+    }
+
     package func change(_ task: String, _ change: TaskChange) async throws -> TaskSummary {
         try TaskSummary(json: try await send(.changeTask(task), change.json))
     }

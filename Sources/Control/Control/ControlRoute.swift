@@ -7,6 +7,7 @@ enum ControlRoute: Hashable {
     case status
     case tasks
     case addTask
+    case addTasks
     case removeTasks
     case task(String)
     case changeTask(String)
@@ -62,6 +63,7 @@ enum ControlRoute: Hashable {
         case ("GET", "status", 0): self = .status
         case ("GET", "tasks", 0): self = .tasks
         case ("POST", "tasks", 0): self = .addTask
+        case ("POST", "tasks", 1) where rest[0] == "batch": self = .addTasks
         case ("GET", "tasks", 1): self = .task(rest[0])
         case ("PATCH", "tasks", 1): self = .changeTask(rest[0])
         case ("POST", "tasks", 2) where rest[1] == "attachments": self = .attach(task: rest[0])
@@ -128,10 +130,9 @@ enum ControlRoute: Hashable {
         case .changeTask, .changeAccount: "PATCH"
         case .pause, .pin, .signIn, .finishSignIn: "PUT"
         case .detach, .signOut, .unshare, .unblock: "DELETE"
-        case .addTask, .removeTasks, .share, .attach, .fetch, .changeTransfers, .sync, .rebind, .decideDeletes,
-            .restore, .resolveConflicts, .undo, .checkConfiguration, .link, .beginSignIn, .changePassword,
-            .answerInvitation,
-            .block:
+        case .addTask, .addTasks, .removeTasks, .share, .attach, .fetch, .changeTransfers, .sync, .rebind,
+            .decideDeletes, .restore, .resolveConflicts, .undo, .checkConfiguration, .link, .beginSignIn,
+            .changePassword, .answerInvitation, .block:
             "POST"
         }
     }
@@ -142,6 +143,7 @@ enum ControlRoute: Hashable {
             switch self {
             case .status: ["status"]
             case .tasks, .addTask: ["tasks"]
+            case .addTasks: ["tasks", "batch"]
             case .task(let task), .changeTask(let task): ["tasks", task]
             case .attach(let task): ["tasks", task, "attachments"]
             case .detach(let task, let attachment): ["tasks", task, "attachments", attachment]

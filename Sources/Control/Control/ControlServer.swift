@@ -63,7 +63,7 @@ package struct ControlServer: Sendable {
         case .tasks: return .json(try await service.tasks(TaskFilter(query: request.target.query)).body)
         default: break
         }
-        let bytes = try await request.body.collect(limit: 4 << 20)
+        let bytes = try await request.body.collect(limit: ControlLimit.bodyBytes)
         let body: JSON
         do { body = bytes.isEmpty ? .object([:]) : try JSON(parsing: bytes) } catch {
             throw ControlError(.invalidArgument, "The request's body is \(error.description).")
@@ -76,6 +76,7 @@ package struct ControlServer: Sendable {
         case .status: try await service.status().json
         case .task(let task): try await service.task(task).json
         case .addTask: try await service.add(TaskChange(json: body)).json
+        case .addTasks: document("results", try await service.add(body.list("tasks")).json)
         case .changeTask(let task): try await service.change(task, TaskChange(json: body)).json
         case .removeTasks:
             document("tasks", try await service.remove(body.strings("tasks"), confirmed: body.flag("confirmed")).json)

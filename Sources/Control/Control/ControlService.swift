@@ -14,6 +14,12 @@ package protocol ControlService: Sendable {
     /// Creates a task. It must have a `title` or a `fileName`. Throws `already-there`, with the
     /// task as the candidate, if a task with the same `importKey` was added before.
     func add(_ change: TaskChange) async throws -> TaskSummary
+    /// Creates several tasks together, each as `add` with one task does, and returns a result for
+    /// each, in order. A task that is refused does not keep the others from being added. The others
+    /// are added in one transaction: after a crash, all of them exist or none.
+    ///
+    /// Throws `too-large` for more than `ControlLimit.newTasks`.
+    func add(_ changes: [TaskChange]) async throws -> [AddResult]
     /// Changes fields of a task.
     func change(_ task: String, _ change: TaskChange) async throws -> TaskSummary
     /// Moves tasks to the trash. Throws if there are more than the delete guard allows at once,
@@ -144,6 +150,16 @@ package protocol ControlService: Sendable {
     /// Returns the events after `lastEventID`, or from now on if it is nil. The stream begins with
     /// an event of the status and ends when the daemon stops.
     func events(after lastEventID: UInt64?) async throws -> AsyncThrowingStream<ControlEvent, any Error>
+}
+
+extension ControlService {
+    /// Creates a task as one of several.
+    package func add(_ change: TaskChange) async throws -> TaskSummary {
+        guard let result = try await add([change]).first else {
+            throw ControlError(.internal, "The task was not added.")
+        }
+        return try result.get()
+    }
 }
 
 /// The answer to an invitation.

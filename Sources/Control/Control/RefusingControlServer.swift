@@ -49,7 +49,7 @@ package struct RefusingControlServer: Sendable {
             let check = HealthCheck("configuration", .failed, status.reason ?? "", remedy: status.hint)
             return .members(("schemaVersion", 1), ("checks", [check].json))
         case .checkConfiguration?:
-            let bytes = try await request.body.collect(limit: 4 << 20)
+            let bytes = try await request.body.collect(limit: ControlLimit.bodyBytes)
             guard let body = try? JSON(parsing: bytes) else {
                 throw ControlError(.invalidArgument, "The request's body is no JSON.")
             }

@@ -275,7 +275,7 @@ extension Simulation {
                 let path = (edit.listName.map { $0 + "/" } ?? "") + title
                 if edit.listName != nil { words.command(path) }
                 words.place(Array("born \(birth)\n".utf8), at: path)
-                _ = try await sync.add(edit)
+                _ = try await sync.add([edit]).first?.get()
                 words.rename("", to: title)
                 tell(machine, "adds '\(title)' by command")
             case .tagByCommand:

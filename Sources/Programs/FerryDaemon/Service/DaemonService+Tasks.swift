@@ -88,26 +88,40 @@ extension DaemonService {
         }
     }
 
-    func add(_ change: TaskChange) async throws -> TaskSummary {
+    func add(_ changes: [TaskChange]) async throws -> [AddResult] {
+        guard changes.count <= ControlLimit.newTasks else {
+            throw ControlError(
+                .tooLarge, "\(changes.count) tasks are too many for one call.",
+                hint: "Add at most \(ControlLimit.newTasks) at a time.")
+        }
+        let edits = changes.map { change in Result { try Self.newTask(change) } }
+        let new = edits.compactMap { try? $0.get() }
+        let results = try await asking { try await $0.add(new) }
+        let sync = try await stack().sync
+        let ids = results.compactMap { try? $0.get() } + new.compactMap(\.importKey).map(sync.importedID)
+        let summaries = Dictionary(
+            try await lookup.summaries(of: ids, sync).map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+        var next = results.makeIterator()
+        return zip(changes, edits).map { change, edit in
+            do {
+                let edit = try edit.get()
+                guard let id = try next.next()?.get() else { throw ControlError(.internal, "The task was not added.") }
+                return .added(summaries[id] ?? TaskSummary(id, edit, change))
+            } catch {
+                var error = ControlError(any: error)
+                if error.code == .alreadyThere, let key = change.importKey {
+                    error.candidates = summaries[sync.importedID(key)].map { [$0] } ?? []
+                }
+                return .refused(error)
+            }
+        }
+    }
+
+    private static func newTask(_ change: TaskChange) throws -> TaskEdit {
         var edit = try TaskEdit(change)
         edit.dropTextsOfHead()
         guard edit.title ?? edit.fileName != nil else { throw ControlError(.invalidArgument, "A task needs a title.") }
-        let new = edit
-        let id: String
-        do { id = try await asking { try await $0.add(new, isTrial: change.isTrial) } } catch var error as ControlError
-        {
-            guard error.code == .alreadyThere, let key = new.importKey else { throw error }
-            let sync = try await stack().sync
-            error.candidates = try await lookup.summaries(of: [sync.importedID(key)], sync)
-            throw error
-        }
-        if try await stack().sync.catalog[id] != nil { return try await lookup.summary(of: id) }
-        // While syncing is paused the bridge takes nothing in, but the task is in the journal.
-        return TaskSummary(
-            id: id, title: edit.title ?? edit.fileName ?? "", isCompleted: edit.isCompleted ?? false,
-            priority: change.priority ?? .none,
-            due: change.due.flatMap { $0.isEmpty ? nil : $0 }, tags: change.tags ?? change.addTags,
-            list: edit.listName ?? "", sync: .pending)
+        return edit
     }
 
     func change(_ task: String, _ change: TaskChange) async throws -> TaskSummary {
@@ -115,6 +129,17 @@ extension DaemonService {
         let id = try await lookup.resolve(task)
         try await asking { try await $0.edit(id, edit) }
         return try await lookup.summary(of: id)
+    }
+}
+
+extension TaskSummary {
+    /// Creates the summary of a new task that the catalog does not have: in a trial, or while
+    /// syncing is paused.
+    fileprivate init(_ id: String, _ edit: TaskEdit, _ change: TaskChange) {
+        self.init(
+            id: id, title: edit.title ?? edit.fileName ?? "", isCompleted: edit.isCompleted ?? false,
+            priority: change.priority ?? .none, due: change.due.flatMap { $0.isEmpty ? nil : $0 },
+            tags: change.tags ?? change.addTags, list: edit.listName ?? "", sync: .pending)
     }
 }
 

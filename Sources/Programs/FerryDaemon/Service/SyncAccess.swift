@@ -28,23 +28,32 @@ struct SyncAccess: Sendable {
     /// Runs a command of the sync and turns its errors into those of the control protocol.
     func asking<Result: Sendable>(_ body: (TaskSync) async throws -> Result) async throws -> Result {
         let stack = try await stack()
-        do {
-            return try await body(stack.sync)
-        } catch let error as TaskSyncError {
-            throw ControlError(error)
-        } catch let error as TaskFileProblem {
-            let text = error.description
-            throw ControlError(
-                error.code == .tooLarge ? .tooLarge : .invalidArgument,
-                text.prefix(1).uppercased() + text.dropFirst() + ".")
-        } catch let error as SystemError {
-            throw ControlError(error).caused(by: error)
-        }
+        do { return try await body(stack.sync) } catch { throw ControlError(translating: error) ?? error }
     }
 }
 
 extension ControlError {
-    fileprivate init(_ error: TaskSyncError) {
+    /// Creates the error of the control protocol for any error of a command.
+    init(any error: any Error) {
+        self = error as? ControlError ?? ControlError(translating: error) ?? ControlError(.internal, "\(error)")
+    }
+
+    /// Creates the error of the control protocol for an error of the sync that says what a user did
+    /// wrong or can repair; nil for other errors.
+    fileprivate init?(translating error: any Error) {
+        switch error {
+        case let error as TaskSyncError: self.init(error)
+        case let error as TaskFileProblem:
+            let text = error.description
+            self.init(
+                error.code == .tooLarge ? .tooLarge : .invalidArgument,
+                text.prefix(1).uppercased() + text.dropFirst() + ".")
+        case let error as SystemError: self = ControlError(error).caused(by: error)
+        default: return nil
+        }
+    }
+
+    private init(_ error: TaskSyncError) {
         switch error.code {
         case .notFound: self.init(.notFound, error.message)
         case .invalid: self.init(.invalidArgument, error.message)

@@ -39,6 +39,7 @@ extension TaskEdit {
         head = change.head
         fileName = change.fileName
         importKey = change.importKey
+        isTrial = change.isTrial
     }
 
     /// Removes the texts of fields that the head already has in the same form.

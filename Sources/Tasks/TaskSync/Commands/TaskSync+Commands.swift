@@ -1,5 +1,6 @@
 import DocumentClient
 import DocumentModel
+import SQLite
 import TaskFolder
 package import TaskModel
 
@@ -61,32 +62,49 @@ extension TaskSync {
     /// The task whose file is at a path relative to the tasks directory.
     package func task(atPath path: String) -> String? { (try? TaskPath(path)).flatMap { index[$0]?.task } }
 
-    /// Makes a task and returns its id.
+    /// Makes tasks in one transaction, and returns for each its id or why it was not made, in order.
     ///
-    /// - Parameter isTrial: only looks whether it can be made.
-    /// - Throws: `exists` for a task with an `importKey` that was added before; one in the trash counts.
-    package func add(_ edit: TaskEdit, isTrial: Bool = false) async throws -> String {
-        let (new, file) = try edit.newTask()
+    /// A task with an `importKey` that was added before, also as one of these, is not made again and
+    /// gets the error `exists`; one in the trash counts.
+    ///
+    /// - Throws: What keeps all of them from being made.
+    package func add(_ edits: [TaskEdit]) async throws -> [Result<String, any Error>] {
+        let parsed = edits.map { edit in Result { try edit.newTask() } }
         return try await withExclusiveAccess {
             try requireRoot()
-            var item = new
-            let id = edit.importKey.map(importedID) ?? DocumentID.make(in: environment)
-            if edit.importKey != nil { try await requireAbsence(of: id) }
-            guard !isTrial else { return id }
-            item.listId = try await list(named: edit.listName ?? "")
-            let (task, userID, hosts, now) = (item, configuration.userID, hosts, configuration.wallClock())
+            var present = try await whyPresent(edits.compactMap(\.importKey).map(importedID))
+            var new: [(id: String, said: FileImport.Said)] = []
+            var results: [Result<String, any Error>] = []
+            for (edit, parsed) in zip(edits, parsed) {
+                do {
+                    var (item, file) = try parsed.get()
+                    let id = edit.importKey.map(importedID) ?? DocumentID.make(in: environment)
+                    if let error = present[id] { throw error }
+                    if !edit.isTrial {
+                        item.listId = try await list(named: edit.listName ?? "")
+                        let said = file.map { FileImport.Said(item, lookingLike: $0, named: $0.name) }
+                        new.append((id, said ?? FileImport.Said(item)))
+                    }
+                    present[id] = Self.addedBefore
+                    results.append(.success(id))
+                } catch let error where !(error is SQLiteError) && !(error is CancellationError) {
+                    results.append(.failure(error))
+                }
+            }
+            guard !new.isEmpty else { return results }
+            let (tasks, userID, hosts, now) = (new, configuration.userID, hosts, configuration.wallClock())
             let today = today
-            let said =
-                file.map { FileImport.Said(task, lookingLike: $0, named: $0.name) } ?? FileImport.Said(task)
             try await client.transaction { transaction in
-                let name = try DocumentName(database: transaction.databaseName, collection: "tasks", id: id)
-                let engine = FileImport(
-                    name: name, userID: userID, hosts: hosts, replica: transaction.replicaID, today: today)
-                try transaction.append(engine.creation(said))
-                try UndoSteps(transaction).add([UndoStep(.add, id, after: task)], at: now)
+                for task in tasks {
+                    let name = try DocumentName(database: transaction.databaseName, collection: "tasks", id: task.id)
+                    let engine = FileImport(
+                        name: name, userID: userID, hosts: hosts, replica: transaction.replicaID, today: today)
+                    try transaction.append(engine.creation(task.said))
+                }
+                try UndoSteps(transaction).add(tasks.map { UndoStep(.add, $0.id, after: $0.said.item) }, at: now)
             }
             try await exportChanges()
-            return id
+            return results
         }
     }
 
@@ -95,17 +113,27 @@ extension TaskSync {
         DocumentID.derived(from: "ferry import\n\(configuration.userID)\n\(key)")
     }
 
-    private func requireAbsence(of id: String) async throws {
-        let view = try await client.document(try await name(of: id))
-        guard view.exists else { return }
-        let isTrashed =
-            TaskItem(fields: view.fields(pendingTimes: .previous)).isDeleted || FileExport.isBeingDeleted(view)
-        throw TaskSyncError(
-            .exists,
-            isTrashed
-                ? "It was added before and is in the trash; 'ferry restore \(id)' brings it back."
-                : "It was added before.")
+    /// Returns the errors of those of the tasks that exist or are in the trash.
+    private func whyPresent(_ ids: [String]) async throws -> [String: TaskSyncError] {
+        guard !ids.isEmpty else { return [:] }
+        return try await client.reading { transaction in
+            var errors: [String: TaskSyncError] = [:]
+            for id in ids {
+                let view = try transaction.task(id)
+                guard view.exists else { continue }
+                let isTrashed =
+                    TaskItem(fields: view.fields(pendingTimes: .previous)).isDeleted || FileExport.isBeingDeleted(view)
+                errors[id] =
+                    isTrashed
+                    ? TaskSyncError(
+                        .exists, "It was added before and is in the trash; 'ferry restore \(id)' brings it back.")
+                    : Self.addedBefore
+            }
+            return errors
+        }
     }
+
+    private static let addedBefore = TaskSyncError(.exists, "It was added before.")
 
     /// Changes a task. A file that was changed too is read first, so neither change is lost.
     package func edit(_ id: String, _ edit: TaskEdit) async throws {
