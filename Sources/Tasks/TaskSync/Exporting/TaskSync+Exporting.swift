@@ -379,14 +379,15 @@ extension TaskSync {
                 if error.isTransient { retries.insert(row.task) }
             }
         }
-        let unwritten = Set(new.map(\.task)).subtracting(done.map(\.task))
+        let written = Set(done.map(\.task))
+        let unwritten = new.map(\.task).filter { !written.contains($0) }
         if !unwritten.isEmpty {
             try await client.transaction { transaction in
                 for task in unwritten { try SyncTables(transaction).removeFile(task) }
             }
             for task in unwritten { index.remove(task: task) }
         }
-        let placed = new.filter { row in done.contains { $0.task == row.task } }
+        let placed = new.filter { written.contains($0.task) }
         for row in placed {
             if vacated.remove(row.path) != nil { try await noteSteps(.arrival, [row.task]) }
             try await bringBackLeft(of: row.task, beside: row.path)
