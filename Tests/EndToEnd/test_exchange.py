@@ -227,3 +227,39 @@ def test_task_lines_of_a_note_and_single_files_are_imported(root, machines):
     assert not laptop.json("import", note)["imported"]
     for words in (("--format", "moon"), ("--format", "files"), ("--format", "ics", "--directory", root / "d")):
         assert laptop.ferry("export", *words, check=False).returncode == 2
+
+
+def test_an_import_that_is_killed_is_finished_by_the_next(root, machines):
+    laptop, desk = machines
+    count = 2000
+    lines = [f'"Task {number}","Notes of {number}",{["", "Work"][number % 2]}' for number in range(count)]
+    lines[700] = '"Bad",x,y,z'
+    lines[1300] = ' ,"No title",'
+    (root / "many.csv").write_text("title,notes,list\n" + "\n".join(lines) + "\n")
+
+    def run(*options):
+        return subprocess.run([str(BIN / "ferry"), "import", str(root / "many.csv"), "--json", *options], capture_output=True, text=True,
+                              env={**os.environ, **laptop.environment}, timeout=120)
+
+    trial = json.loads(run("--dry-run").stdout)
+    assert len(trial["failed"]) == 2 and len(trial["imported"]) == count - 2 and not laptop.files(), trial["failed"]
+    importing = subprocess.Popen([str(BIN / "ferry"), "import", str(root / "many.csv")], stdout=subprocess.DEVNULL,
+                                 stderr=subprocess.PIPE, env={**os.environ, **laptop.environment}, text=True)
+    until(laptop.files, "a file of the import")
+    laptop.daemon.kill()
+    _, told = importing.communicate(timeout=60)
+    assert importing.returncode != 0 and told
+    laptop.start()
+    before = len(laptop.list())
+    # Whole batches of 500; the third has the record without a title.
+    assert before in (500, 1000, 1499, count - 2), before
+    second = run()
+    result = json.loads(second.stdout)
+    assert second.returncode == 8 and result["failed"] == trial["failed"]
+    assert len(result["alreadyThere"]) == before and len(result["imported"]) == count - 2 - before
+    titles = sorted(task["title"] for task in laptop.list().values())
+    assert titles == sorted(f"Task {number}" for number in range(count) if number not in (700, 1300))
+    assert len(laptop.files()) == count - 2
+    agree(*machines)
+    again = json.loads(run().stdout)
+    assert not again["imported"] and len(again["alreadyThere"]) == count - 2

@@ -7,6 +7,9 @@ import SystemIO
 struct ImportRun {
     private let context: CommandContext
     private(set) var result: ImportResult
+    private var batch = ImportBatch()
+    /// The directory of the files that are imported.
+    private var sourcePath = ""
 
     private var service: any ControlService { context.service }
 
@@ -38,27 +41,33 @@ struct ImportRun {
         let tasksDirectory = try await service.status().tasksDirectory
         let target = try TaskDirectory(tasksDirectory)
         result.hidden = content.hidden
+        sourcePath = path
+        // Paths of files in the batch, below the tasks directory.
+        var places: Set<String> = []
         for file in content.tasks {
             do {
                 let (record, bytes) = try self.record(of: file, in: source)
                 let list = record.change.list ?? ""
                 let place = (list.isEmpty ? "" : list + "/") + (record.change.fileName ?? "")
-                if let present = try present(bytes, at: place, in: target) {
-                    result.alreadyThere.append(file.path)
-                    if let task = try? await service.task("\(tasksDirectory)/\(present)").summary {
-                        try await attachMissing(file, of: path, to: task)
-                    }
-                } else {
-                    try await importFile(file, record, of: path)
+                // With '--list', files of two directories have one path, and may be equal.
+                if !places.insert(place.lowercased()).inserted {
+                    try await addBatch()
+                    places = [place.lowercased()]
                 }
+                let finding: ImportBatch.Finding
+                if let present = try present(bytes, at: place, in: target) {
+                    finding = .alreadyThere(try? await service.task("\(tasksDirectory)/\(present)").summary)
+                } else {
+                    finding = .new(newTask(record))
+                }
+                try await take(ImportBatch.Entry(name: file.path, finding: finding, file: file))
             } catch let problem as RecordProblem {
-                result.leftOut.append((file.path, problem.reason))
+                try await take(ImportBatch.Entry(name: file.path, finding: .leftOut(problem.reason)))
             } catch let error as SystemError {
-                result.leftOut.append((file.path, "\(error.message)."))
-            } catch let error as ControlError where !error.endsImport {
-                result.leftOut.append((file.path, error.message))
+                try await take(ImportBatch.Entry(name: file.path, finding: .leftOut("\(error.message).")))
             }
         }
+        try await addBatch()
         result.leftOut += content.others.map { ($0.path, $0.reason) }
     }
 
@@ -80,45 +89,85 @@ struct ImportRun {
         return (ImportRecord(name: file.path, change: change, key: key), bytes)
     }
 
-    private mutating func importFile(
-        _ file: TaskDirectory.File, _ record: ImportRecord, of path: String
-    ) async throws {
+    // MARK: Batches
+
+    private func newTask(_ record: ImportRecord) -> TaskChange {
         var change = record.change
         change.importKey = record.key
         change.isTrial = result.isTrial
-        let task: TaskSummary
-        do { task = try await service.add(change) } catch let error as ControlError where error.code == .alreadyThere {
-            result.alreadyThere.append(file.path)
-            if let task = error.candidates.first { try await attachMissing(file, of: path, to: task) }
-            return
+        return change
+    }
+
+    /// Puts a record into the batch, and first adds the tasks of a batch that is full.
+    private mutating func take(_ entry: ImportBatch.Entry) async throws {
+        if batch.append(entry) { return }
+        try await addBatch()
+        _ = batch.append(entry)
+    }
+
+    /// Adds the tasks of the batch, and notes what became of each of its records.
+    private mutating func addBatch() async throws {
+        let batch = batch
+        self.batch = ImportBatch()
+        var results: [AddResult] = []
+        if !batch.changes.isEmpty {
+            do { results = try await service.add(batch.changes) } catch let error as ControlError
+                where !error.endsImport
+            {
+                results = batch.changes.map { _ in .refused(error) }
+            }
         }
-        var changes: [String] = []
-        let name = task.path?.split(separator: "/").last.map(String.init)
-        if !result.isTrial, let name, name != (change.fileName ?? "") + TaskDirectory.suffix {
-            changes.append("its file is called '\(name)' here, because its name is taken or not possible")
+        var next = results.makeIterator()
+        for entry in batch.entries {
+            do {
+                switch entry.finding {
+                case .leftOut(let reason): result.leftOut.append((entry.name, reason))
+                case .alreadyThere(let task):
+                    result.alreadyThere.append(entry.name)
+                    if let task, let file = entry.file { try await attachMissing(file, to: task) }
+                case .new(let change):
+                    guard let added = next.next() else { continue }
+                    try await note(added, of: change, entry)
+                }
+            } catch let error as ControlError where !error.endsImport {
+                result.leftOut.append((entry.name, error.message))
+            }
         }
-        result.take(file.path, changes)
-        if !result.isTrial { try await attach(file.attachments, of: path, to: task) }
+    }
+
+    private mutating func note(
+        _ added: AddResult, of change: TaskChange, _ entry: ImportBatch.Entry
+    ) async throws {
+        switch added {
+        case .refused(let error) where error.code == .alreadyThere:
+            result.alreadyThere.append(entry.name)
+            if let task = error.candidates.first, let file = entry.file { try await attachMissing(file, to: task) }
+        case .refused(let error): throw error
+        case .added(let task):
+            var changes = entry.changes
+            let name = task.path?.split(separator: "/").last.map(String.init)
+            if !result.isTrial, let name, let wanted = change.fileName, name != wanted + TaskDirectory.suffix {
+                changes.append("its file is called '\(name)' here, because its name is taken or not possible")
+            }
+            result.take(entry.name, changes)
+            if !result.isTrial, let file = entry.file { try await attach(file.attachments, to: task) }
+        }
     }
 
     /// Attaches the files that an interrupted import has not attached.
-    private mutating func attachMissing(
-        _ file: TaskDirectory.File, of path: String, to task: TaskSummary
-    ) async throws {
+    private mutating func attachMissing(_ file: TaskDirectory.File, to task: TaskSummary) async throws {
         guard !file.attachments.isEmpty else { return }
         let names = Set(try await service.task(task.id).attachments.map(\.name))
         let missing = file.attachments.filter { !names.contains($0.split(separator: "/").last.map(String.init) ?? $0) }
         guard !missing.isEmpty else { return }
         let change = "\(Count(missing.count, "attachment was", "attachments were")) missing"
         result.changed.append((file.path, [result.isTrial ? change : change + ", and attached"]))
-        if !result.isTrial { try await attach(missing, of: path, to: task) }
+        if !result.isTrial { try await attach(missing, to: task) }
     }
 
-    private mutating func attach(
-        _ attachments: [String], of path: String, to task: TaskSummary
-    ) async throws {
+    private mutating func attach(_ attachments: [String], to task: TaskSummary) async throws {
         let files = attachments.map {
-            FileToAttach(path: TaskArgument("\(path)/\($0)").path(in: Self.workingDirectory))
+            FileToAttach(path: TaskArgument("\(sourcePath)/\($0)").path(in: Self.workingDirectory))
         }
         for group in FileToAttach.groups(of: files) {
             do { _ = try await service.attach(task.id, group) } catch let error as ControlError where !error.endsImport
@@ -172,13 +221,13 @@ struct ImportRun {
                     record.key = "\(format.rawValue) \(seen[found.source] ?? 1)\n\(found.source)"
                 }
                 if let list = chosenList { record.change.list = list }
-                try await importRecord(record, there)
+                let finding = try await finding(record, there)
+                try await take(ImportBatch.Entry(name: record.name, finding: finding, changes: record.changes))
             } catch let problem as RecordProblem {
-                result.leftOut.append((found.name, problem.reason))
-            } catch let error as ControlError where !error.endsImport {
-                result.leftOut.append((found.name, error.message))
+                try await take(ImportBatch.Entry(name: found.name, finding: .leftOut(problem.reason)))
             }
         }
+        try await addBatch()
     }
 
     /// Reads one record a line.
@@ -211,20 +260,16 @@ struct ImportRun {
         return record
     }
 
-    private mutating func importRecord(_ record: ImportRecord, _ there: TasksThere) async throws {
+    private func finding(_ record: ImportRecord, _ there: TasksThere) async throws -> ImportBatch.Finding {
         if let id = record.id, there.trashed.contains(id) {
-            throw RecordProblem("It is in the trash; 'ferry restore \(id)' brings it back.")
+            return .leftOut("It is in the trash; 'ferry restore \(id)' brings it back.")
         }
-        var isKnown = record.id.map { there.ids.contains($0) } ?? false
-        if !isKnown { isKnown = try await there.has(record.change, service) }
-        guard !isKnown else { return result.alreadyThere.append(record.name) }
-        var change = record.change
-        change.importKey = record.key
-        change.isTrial = result.isTrial
-        do { _ = try await service.add(change) } catch let error as ControlError where error.code == .alreadyThere {
-            return result.alreadyThere.append(record.name)
+        if let id = record.id, there.ids.contains(id) { return .alreadyThere(nil) }
+        do {
+            return try await there.has(record.change, service) ? .alreadyThere(nil) : .new(newTask(record))
+        } catch let error as ControlError where !error.endsImport {
+            return .leftOut(error.message)
         }
-        result.take(record.name, record.changes)
     }
 
     private static var workingDirectory: String {
