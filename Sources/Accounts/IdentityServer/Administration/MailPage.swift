@@ -134,15 +134,16 @@ struct MailPage: Sendable {
                 """))
     }
 
-    private static func escaped(_ text: String) -> String {
+    /// Escapes each scalar: a mark that combines with a quote makes one character of both, which a browser does not.
+    static func escaped(_ text: String) -> String {
         var escaped = ""
-        for character in text {
-            switch character {
+        for scalar in text.unicodeScalars {
+            switch scalar {
             case "&": escaped += "&amp;"
             case "<": escaped += "&lt;"
             case ">": escaped += "&gt;"
             case "\"": escaped += "&quot;"
-            default: escaped.append(character)
+            default: escaped.unicodeScalars.append(scalar)
             }
         }
         return escaped
