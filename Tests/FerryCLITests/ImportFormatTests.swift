@@ -210,4 +210,16 @@ struct ImportFormatTests {
             todo.change.title == task.summary.title && todo.change.priority == .medium
                 && todo.change.due == "2026-12-01T17:00")
     }
+
+    @Test func `a calendar is read where a value begins with a mark that combines with the sign before it`() throws {
+        let text = "BEGIN:VTODO\r\nSUMMARY:\u{301}a\\n\u{301}b\r\n \u{301}c\r\nEND:VTODO\r\n"
+        let record = try CalendarFile(text).records[0].record.get()
+        #expect(record.change.title?.unicodeScalars.elementsEqual("\u{301}a\n\u{301}b\u{301}c".unicodeScalars) == true)
+    }
+
+    @Test func `a table keeps values that begin with a mark, and marks after quotes`() {
+        let values = ["\u{301}a", "b\"\u{301}c", ",\u{301}", "\u{301}"]
+        let read = CSVFile.rows("x,x,x,x\r\n" + CSVFile.line(values) + "\r\n").last
+        #expect(read?.map { Array($0.unicodeScalars) } == values.map { Array($0.unicodeScalars) })
+    }
 }

@@ -99,48 +99,56 @@ struct CSVFile {
 
     /// Splits a text into rows. The separator is the one that the header has most of.
     static func rows(_ text: String) -> [[String]] {
-        let header = text.prefix { !$0.isNewline }
-        let separators: [Character] = [",", ";", "\t"]
+        // A mark at the start of a value would make one character with the sign before it.
+        var scalars = text.unicodeScalars[...]
+        let header = scalars.prefix { $0 != "\n" && $0 != "\r" }
+        let separators: [Unicode.Scalar] = [",", ";", "\t"]
         let separator =
             separators.max { one, other in
                 header.count { $0 == one } < header.count { $0 == other }
             } ?? ","
         var rows: [[String]] = []
         var row: [String] = []
-        var value = ""
+        var value = String.UnicodeScalarView()
         var isQuoted = false
-        var characters = text[...]
-        while let character = characters.popFirst() {
+        while let scalar = scalars.popFirst() {
             if isQuoted {
-                if character != "\"" {
-                    value.append(character)
-                } else if characters.first == "\"" {
-                    value.append(character)
-                    characters.removeFirst()
+                if scalar != "\"" {
+                    value.append(scalar)
+                } else if scalars.first == "\"" {
+                    value.append(scalar)
+                    scalars.removeFirst()
                 } else {
                     isQuoted = false
                 }
-            } else if character == "\"", value.isEmpty {
+            } else if scalar == "\"", value.isEmpty {
                 isQuoted = true
-            } else if character == separator {
-                row.append(value)
-                value = ""
-            } else if character.isNewline, character == "\n" || character == "\r\n" || character == "\r" {
-                rows.append(row + [value])
-                (row, value) = ([], "")
+            } else if scalar == separator {
+                row.append(String(value))
+                value.removeAll()
+            } else if scalar == "\n" || scalar == "\r" {
+                if scalar == "\r", scalars.first == "\n" { scalars.removeFirst() }
+                rows.append(row + [String(value)])
+                row = []
+                value.removeAll()
             } else {
-                value.append(character)
+                value.append(scalar)
             }
         }
-        if !row.isEmpty || !value.isEmpty { rows.append(row + [value]) }
+        if !row.isEmpty || !value.isEmpty { rows.append(row + [String(value)]) }
         return rows
     }
 
     /// Returns a row as text, with the values quoted that need it.
     static func line(_ values: [String]) -> String {
         values.map { value in
-            value.contains { $0 == "," || $0 == "\"" || $0 == ";" || $0 == "\t" || $0.isNewline }
-                ? "\"\(value.replacing("\"", with: "\"\""))\"" : value
+            guard value.unicodeScalars.contains(where: ",\";\t\n\r".unicodeScalars.contains) else { return value }
+            var quoted = String.UnicodeScalarView()
+            for scalar in value.unicodeScalars {
+                if scalar == "\"" { quoted.append(scalar) }
+                quoted.append(scalar)
+            }
+            return "\"\(String(quoted))\""
         }.joined(separator: ",")
     }
 }

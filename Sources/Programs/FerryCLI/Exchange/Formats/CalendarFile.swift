@@ -15,31 +15,31 @@ struct CalendarFile {
 
         /// The value without escapes.
         var text: String {
-            var text = ""
+            var text = String.UnicodeScalarView()
             var isEscaped = false
-            for character in value {
+            for scalar in value.unicodeScalars {
                 if isEscaped {
-                    text.append(character == "n" || character == "N" ? "\n" : character)
+                    text.append(scalar == "n" || scalar == "N" ? "\n" : scalar)
                     isEscaped = false
-                } else if character == "\\" {
+                } else if scalar == "\\" {
                     isEscaped = true
                 } else {
-                    text.append(character)
+                    text.append(scalar)
                 }
             }
-            return text
+            return String(text)
         }
 
         /// Parses `NAME;PARAMETER=VALUE:value`; nil for a line that is no property.
         init?(_ line: String) {
             var isQuoted = false
             guard
-                let colon = line.firstIndex(where: { character in
-                    if character == "\"" { isQuoted.toggle() }
-                    return character == ":" && !isQuoted
+                let colon = line.unicodeScalars.firstIndex(where: { scalar in
+                    if scalar == "\"" { isQuoted.toggle() }
+                    return scalar == ":" && !isQuoted
                 })
             else { return nil }
-            value = String(line[line.index(after: colon)...])
+            value = String(line.unicodeScalars[colon...].dropFirst())
             var parts = line[..<colon].split(separator: ";", omittingEmptySubsequences: false)
             guard let first = parts.first, !first.isEmpty else { return nil }
             name = first.uppercased()
@@ -73,19 +73,18 @@ struct CalendarFile {
         }
     }
 
-    /// Returns the lines, with those joined that are folded.
+    /// Returns the lines, with those joined that are folded. Signs are found as scalars, because a value may begin with
+    /// a mark that combines with the sign before it.
     private static func unfolded(_ text: String) -> [String] {
-        var lines: [String] = []
-        for line in text.split(
-            omittingEmptySubsequences: true, whereSeparator: { $0 == "\n" || $0 == "\r\n" || $0 == "\r" })
-        {
-            if let first = line.first, first == " " || first == "\t", !lines.isEmpty {
-                lines[lines.count - 1] += line.dropFirst()
+        var lines: [String.UnicodeScalarView] = []
+        for line in text.unicodeScalars.split(whereSeparator: { $0 == "\n" || $0 == "\r" }) {
+            if let first = line.first, first == " " || first == "\t", let last = lines.indices.last {
+                lines[last].append(contentsOf: line.dropFirst())
             } else {
-                lines.append(String(line))
+                lines.append(String.UnicodeScalarView(line))
             }
         }
-        return lines
+        return lines.map { String($0) }
     }
 
     var records: [FoundRecord] {
@@ -234,7 +233,11 @@ struct CalendarFile {
     }
 
     private static func escaped(_ text: String) -> String {
-        text.replacing("\\", with: "\\\\").replacing(";", with: "\\;").replacing(",", with: "\\,")
-            .replacing("\r\n", with: "\\n").replacing("\n", with: "\\n").replacing("\r", with: "\\n")
+        var escaped = String.UnicodeScalarView()
+        for scalar in text.replacing("\r\n", with: "\n").unicodeScalars {
+            if "\\;,\n\r".unicodeScalars.contains(scalar) { escaped.append("\\") }
+            escaped.append(scalar == "\n" || scalar == "\r" ? "n" : scalar)
+        }
+        return String(escaped)
     }
 }
