@@ -245,7 +245,8 @@ def test_an_import_that_is_killed_is_finished_by_the_next(root, machines):
     assert len(trial["failed"]) == 2 and len(trial["imported"]) == count - 2 and not laptop.files(), trial["failed"]
     importing = subprocess.Popen([str(BIN / "ferry"), "import", str(root / "many.csv")], stdout=subprocess.DEVNULL,
                                  stderr=subprocess.PIPE, env={**os.environ, **laptop.environment}, text=True)
-    until(laptop.files, "a file of the import")
+    # `files` would read temporary files, which go while they are read.
+    until(lambda: any(laptop.tasks.glob("Task *.md")), "a file of the import")
     laptop.daemon.kill()
     _, told = importing.communicate(timeout=60)
     assert importing.returncode != 0 and told
