@@ -1,4 +1,5 @@
 """`ferry setup` and `ferry-server setup` without systemd, tasks before the first sign-in, and configurations that are mended."""
+import json
 import re
 import shutil
 import signal
@@ -97,6 +98,11 @@ def test_tasks_are_kept_before_anybody_signs_in_and_travel_then(root, server):
         laptop.stop()
         laptop.start()
         assert laptop.list()["Buy milk"]["completed"], "a restart without an account goes on"
+        (root / "todo.txt").write_text("(A) Call Anna\n")
+        laptop.ferry("import", root / "todo.txt")
+        laptop.write("Late.md", "written a moment before the export\n")
+        titles = {json.loads(line)["task"]["title"] for line in laptop.ferry("export").splitlines()}
+        assert titles == {"Buy milk", "Ship", "Call Anna", "Late"}
         before = laptop.files()
         laptop.login(server, create=True)
         laptop.sync()

@@ -5,7 +5,11 @@ extension DaemonService {
     /// Starts a sync. With `wait`, returns when the server has acknowledged all local changes and all
     /// remote changes are in files.
     func sync(wait: Bool, timeout: Duration) async throws -> DaemonStatus {
-        guard await identity.current != nil else { throw Account.nobody }
+        guard await identity.current != nil else {
+            // Tasks without an account are looked for as well, so that an import or an export knows all of them.
+            if !wait { try await asking { try await $0.rescanNow() } }
+            throw Account.nobody
+        }
         _ = try await stack()
         if await engine.isPaused {
             throw ControlError(.paused, "Syncing is paused.", hint: "ferry resume")

@@ -107,6 +107,8 @@ extension CommandContext {
                 // Paused or held, which is reported elsewhere. The tasks that existed when it
                 // started are known.
                 case .unavailable where !error.isRetryable, .paused, .offline: return
+                // This machine works alone, and has looked for its files.
+                case .needsSignIn: return
                 default: throw error
                 }
             }
