@@ -100,17 +100,21 @@ import Testing
     }
 
     /// Calls until a call ends with that code.
+    ///
+    /// - Parameter otherwise: Called after each call that does not.
     private func call(
-        _ channel: GRPCChannel, as authorization: String?, size: Int, until code: GRPCStatus.Code
+        _ channel: GRPCChannel, as authorization: String?, size: Int, until code: GRPCStatus.Code,
+        otherwise: () -> Void = {}
     ) async {
-        var last: GRPCStatus.Code?
-        while last != code {
-            last = await status {
+        while !Task.isCancelled {
+            let last = await status {
                 var options = GRPCCallOptions()
                 if let authorization { options.metadata["authorization"] = authorization }
                 _ = try await channel.unary("/test.Echo/Unary", [UInt8](repeating: 1, count: size), options: options)
                 throw GRPCStatus.ok
             }.code
+            if last == code { return }
+            otherwise()
         }
     }
 
@@ -126,8 +130,11 @@ import Testing
             let call =
                 [RawClient.Part.call("/test.Echo/Unary", fields: caller.map { [("authorization", $0)] } ?? [])]
                 + message.chunks(of: 10_000).map { .data($0) }
-            let connections = (0..<4).map { _ in client.open(call + call) }
-            await self.call(channel, as: caller, size: 60_000, until: .resourceExhausted)
+            var connections = (0..<4).map { _ in client.open(call + call) }
+            // While a call is in progress, messages that come are refused in its place.
+            await self.call(channel, as: caller, size: 60_000, until: .resourceExhausted) {
+                connections.append(client.open(call + call))
+            }
             try await expectServed(channel)
             for connection in connections { close(connection) }
             await self.call(channel, as: caller, size: 60_000, until: .ok)
