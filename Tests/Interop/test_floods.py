@@ -220,8 +220,7 @@ def test_a_commit_of_millions_of_values(own, alice, others):
         codes = [call.code() for call in calls]
     assert grpc.StatusCode.INVALID_ARGUMENT in codes
     assert set(codes) <= {grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.RESOURCE_EXHAUSTED}, codes
-    # Measured: 120 to 141 MiB, most of it an array that grows to millions of values.
-    assert memory(own, "VmHWM") - others.rest < 160 << 20
+    assert memory(own, "VmHWM") - others.rest < 128 << 20
     others.check()
     until(lambda: memory(own) - others.rest < 32 << 20, lambda: f"{memory(own)} from {others.rest}", timeout=10)
 

@@ -57,6 +57,14 @@ struct ArrayValue: ProtobufMessage {
 
     init(from reader: inout ProtobufReader) throws(ProtocolError) {
         values = []
+        // An array that grew while it is read would take up to three times its size.
+        var ahead = reader
+        var count = 0
+        while try ahead.next() {
+            if ahead.field == 1 { count += 1 }
+            try ahead.skip()
+        }
+        values.reserveCapacity(count)
         while try reader.next() {
             if reader.field == 1 {
                 values.append(try reader.message())
