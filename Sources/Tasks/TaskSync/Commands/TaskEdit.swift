@@ -36,7 +36,7 @@ package struct TaskEdit: Sendable {
     /// For a new task: what it is called where it comes from. A task that was added under this key,
     /// on whichever machine of the account, is not added again.
     package var importKey: String?
-    /// For a new task: whether only to look if it can be made.
+    /// Whether a new task is only checked, and not made.
     package var isTrial = false
 
     package init() {}
