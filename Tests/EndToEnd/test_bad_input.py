@@ -18,6 +18,7 @@ def told(machine, text):
     until(lambda: problems(machine, text), lambda: f"a problem with {text!r}: {machine.status()}\n{machine.daemon.tail()}")
     (problem, *_) = problems(machine, text)
     assert len(problem["message"]) + len(problem.get("hint") or "") > 20, problem
+    until(lambda: machine.status()["state"] != "starting", machine.daemon.tail)
     assert machine.ferry("status", "--check", check=False).returncode == 6
     return problem
 
