@@ -320,6 +320,19 @@ struct SettlerTests {
         #expect(watch.known == (try watch.files()))
     }
 
+    @Test func `a directory that is back after it left the tree is watched`() throws {
+        let path = try establish("Work/a.md")
+        try disk.rename("Work", to: ".Work", .replacing)
+        try watch.advance(.seconds(2))
+        try disk.rename(".Work", to: "Work", .replacing)
+        try watch.advance(.seconds(2))
+        watch.clearLog()
+        try disk.save("Work/b.md", bytes("x"))
+        try watch.advance(.seconds(2))
+        let files = try watch.files()
+        #expect(watch.log.count == 1 && watch.known == files && files.count == 2 && files[path] != nil)
+    }
+
     @Test func `files that were there before the watch of their new directory are found`() throws {
         try disk.makeDirectories("New/Deep")
         try disk.save("New/Deep/a.md", bytes("x"))

@@ -49,11 +49,13 @@ struct WatchState: Sendable {
         batch += 1
         var outputs: [Output] = []
         for record in records { handle(record, &outputs) }
+        var gone: [Int32] = []
         for (cookie, directory) in leaving where directory.batch < batch {
             leaving[cookie] = nil
-            outputs.append(.unwatch(tree.remove(directory.watch)))
+            gone += tree.remove(directory.watch)
         }
-        return outputs
+        // Before the arrivals: a directory that is back would get the watch that it still has, and lose it at once.
+        return gone.isEmpty ? outputs : [.unwatch(gone)] + outputs
     }
 
     private mutating func handle(_ record: InotifyEvent, _ outputs: inout [Output]) {
