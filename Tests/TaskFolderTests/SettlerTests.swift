@@ -272,7 +272,7 @@ struct SettlerTests {
         try disk.removeDirectory("Diary")
         try disk.save("Diary", bytes("private"))
         try watch.advance(.seconds(10))
-        #expect(watch.log.filter { $0 != .obstructed(path) } == [.directoryRemoved(try TaskPath("Diary"))])
+        #expect(watch.log.filter { $0 != .obstructed(path, origin: nil) } == [.directoryRemoved(try TaskPath("Diary"))])
     }
 
     @Test func `a link in the place of a directory is found by a scan`() throws {
@@ -331,6 +331,20 @@ struct SettlerTests {
         try watch.advance(.seconds(2))
         let files = try watch.files()
         #expect(watch.log.count == 1 && watch.known == files && files.count == 2 && files[path] != nil)
+    }
+
+    @Test func `a file whose new directory cannot be entered has moved, and is not removed`() throws {
+        let path = try establish("a.md")
+        try disk.makeDirectories("Work")
+        try watch.advance(.seconds(2))
+        watch.clearLog()
+        let new = try TaskPath("Work/a.md")
+        try disk.rename("a.md", to: new.string, .replacing)
+        try disk.rename("Work", to: ".Work", .replacing)
+        try disk.makeLink("Work")
+        try watch.advance(.seconds(2))
+        #expect(watch.log.contains(.obstructed(new, origin: path)))
+        #expect(!watch.log.contains { $0 == .removed(path) || $0 == .movedAway(path) })
     }
 
     @Test func `files that were there before the watch of their new directory are found`() throws {
@@ -437,7 +451,7 @@ struct SettlerTests {
         try watch.advance(.seconds(10))
         let problem = FolderProblem(
             .directoryNamedAsTask, path: "a.md", "a directory named as a task file is left alone; rename it")
-        #expect(watch.log == [.problem(problem), .obstructed(path)])
+        #expect(watch.log == [.problem(problem), .obstructed(path, origin: nil)])
     }
 
     @Test func `a root that is moved away is reported`() throws {

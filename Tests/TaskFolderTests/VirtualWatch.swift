@@ -74,6 +74,7 @@ final class VirtualWatch {
         case .directoryMoved(let from, let to):
             known = Dictionary(known.map { ($0.key.moved(from: from, to: to), $0.value) }) { $1 }
         case .rescanNeeded: return true
+        case .obstructed(let path, let origin?): known[path] = known.removeValue(forKey: origin)
         case .directoryAppeared, .obstructed, .problem, .rootChanged: break
         }
         return false

@@ -11,8 +11,8 @@ package enum DebouncedChange: Hashable, Sendable {
     /// A file exists, new or with new content or metadata. Compare the stamp with the known one.
     case changed(TaskPath, FileStamp)
     /// The path is taken by something that is not a regular file, or cannot be examined. This is
-    /// not a delete.
-    case obstructed(TaskPath)
+    /// not a delete, nor one of the file that was renamed from `origin` just before.
+    case obstructed(TaskPath, origin: TaskPath?)
     /// A file was seen to be removed and did not come back under its name. It may be known under
     /// another path by now, so compare inodes. The path may be one that was never known.
     case removed(TaskPath)

@@ -258,7 +258,7 @@ package struct EventDebouncer: Sendable {
             forget(path)
             // A scan reports what is in the directory's place. If the directory is back, its own
             // event has replaced this state, unless that is still to come.
-            settled.append(state.isDirectory ? .rescanNeeded(.replaced) : .obstructed(path))
+            settled.append(state.isDirectory ? .rescanNeeded(.replaced) : .obstructed(path, origin: state.origin))
         }
     }
 

@@ -70,7 +70,10 @@ extension TaskSync {
                     try await rescan(isFirst: false)
                 }
             case .directoryRemoved(let path): try await directoryRemoved(path)
-            case .obstructed(let path):
+            case .obstructed(let path, let origin):
+                if let origin, let known = index[origin]?.stamp, folder.isAbsent(origin) {
+                    try await moved(origin, path, known, afterDelete: false)
+                }
                 switch path.kind(isDirectory: false) {
                 case .taskFile: try? await importFiles([path])
                 case .attachment: noteObstructed(attachment: path)
