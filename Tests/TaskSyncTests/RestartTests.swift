@@ -74,7 +74,9 @@ import Testing
             try laptop.write("Home/a.md", "b\n")
             for machine in [laptop, desk] {
                 #expect(await machine.has("Home/a.md", "b\n"))
-                #expect(await machine.eventually { await machine.sync.allProblems.isEmpty })
+                let isMended = await machine.eventually { await machine.sync.allProblems.isEmpty }
+                let problems = await machine.sync.allProblems
+                #expect(isMended, "\(problems)")
                 #expect(await machine.sync.catalog.trashed.isEmpty)
             }
         }

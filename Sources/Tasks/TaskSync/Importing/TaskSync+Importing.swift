@@ -49,6 +49,8 @@ extension TaskSync {
                     removed.append(from)
                 } else {
                     forgetDirectory(namedAs: to)
+                    // What is wrong with the file is found again where it is now.
+                    problems[from.string] = nil
                     try await moved(from, to, stamp, afterDelete: afterDelete)
                     files.append(to)
                     settled[to] = stamp
