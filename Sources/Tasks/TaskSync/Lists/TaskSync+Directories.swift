@@ -222,11 +222,19 @@ extension TaskSync {
         forgetProblems(of: path)
         // It may have gone as a whole, by a rename, of which its files do not tell.
         noteAbsent(beneath: path)
-        guard let list = lists.id(path) else { return }
-        lists.remove(list)
-        vanishedLists[list] = path
+        // Nobody tells of one beneath whose directory a link had replaced.
+        let gone = lists.paths.filter { _, directory in
+            directory == path || directory.isBeneath(path) && (try? folder.hasDirectory(directory)) == false
+        }
+        guard !gone.isEmpty else { return }
+        for (list, directory) in gone {
+            lists.remove(list)
+            vanishedLists[list] = directory
+        }
         retryMisnamedLists()
-        try await client.transaction { try SyncTables($0).remove(list: list) }
+        try await client.transaction { transaction in
+            for list in gone.keys { try SyncTables(transaction).remove(list: list) }
+        }
         try await settleVanishedLists()
     }
 
