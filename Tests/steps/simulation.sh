@@ -78,7 +78,7 @@ simulate --actions 150 --often passNamesUnseen --seeds 1-20
 for action in count putBack bringBack leave restoreServer; do
     simulate --often "$action" --seeds 1-110,235,555,901,2100
 done
-for action in saveRacily coarsenClock changeForm protect limitQuota restoreFiles; do
+for action in saveRacily coarsenClock changeForm blockList protect limitQuota restoreFiles; do
     simulate --often "$action" --seeds 1-110
 done
 # Runs the plans that once violated a law, grouped by their options.

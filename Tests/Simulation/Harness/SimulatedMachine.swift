@@ -464,6 +464,11 @@ final class SimulatedMachine: @unchecked Sendable {
     /// Whether the process must know the present state of the file by now.
     func hasSeen(_ path: String) -> Bool { hasHeard(of: path, since: renames) }
 
+    /// Whether a user renamed the file so recently that the process may not have looked at it since.
+    func hasJustMoved(_ path: String) -> Bool {
+        marks(path).contains { mark in renames[mark].map { $0 + .seconds(1) > scheduler.now } ?? false }
+    }
+
     /// Whether the process may not know the file yet.
     func isNew(_ path: String) -> Bool { !hasHeard(of: path, since: news) }
 

@@ -222,6 +222,10 @@ extension Simulation {
             words.rename(path, to: "")
             words.changeDirectories(path)
         }
+        // With the link in the place of a list the tasks beneath it go too.
+        for blocked in blockedLists where blocked.machine === machine && blocked.directory.string.hasPrefix(directory) {
+            remove(blocked)
+        }
         try machine.disk.removeTree(directory)
         tell(machine, "removes the list '\(directory)' and all in it")
     }

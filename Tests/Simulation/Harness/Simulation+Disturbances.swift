@@ -109,50 +109,6 @@ extension Simulation {
 
     // MARK: Disks
 
-    /// Moves a list out of the tree for a while, and puts a link or a plain file in its place.
-    private func blockList(
-        _ directory: String, _ machine: SimulatedMachine, _ random: inout SeededRandom
-    ) throws {
-        let disk = machine.disk
-        let aside = ".aside/\(words.make())"
-        let within = machine.exactFiles(.taskFile).filter { $0.key.string.hasPrefix(directory + "/") }
-        try disk.makeDirectories(".aside")
-        try disk.rename(directory, to: aside, .exclusive)
-        let isLink = random.chance(60)
-        if isLink { try disk.makeLink(directory) } else { try disk.write(directory, []) }
-        // A plain file says nothing of where the list is.
-        for (path, bytes) in within {
-            words.leaveAttachments(of: bytes)
-            guard !isLink else { continue }
-            words.delete(bytes)
-            words.rename(path.string, to: "")
-        }
-        if !isLink { words.changeDirectories(directory) }
-        tell(machine, "puts a \(isLink ? "link" : "file") in the place of the list '\(directory)'")
-        let powerCuts = machine.powerCuts
-        scheduler.after(random.milliseconds(100...15_000)) { [unowned self] in
-            machine.byUser { disk in
-                if (try? disk.status(directory))?.kind != .directory { try? disk.remove(directory) }
-                try? disk.setMode(aside, 0o755)
-                // The place may be taken by a list of that name, or the power cut brought it back.
-                guard (try? disk.rename(aside, to: directory, .exclusive)) != nil else {
-                    for bytes in within.values { words.delete(bytes) }
-                    words.changeDirectories(directory)
-                    return
-                }
-                if machine.powerCuts != powerCuts { words.changeDirectories(directory) }
-                let others = machines.filter { $0 !== machine }.flatMap(\.files.values)
-                let there = others.reduce(into: Set<String>()) { $0.formUnion(Words.found(in: $1, "b")) }
-                for (path, bytes) in within {
-                    words.place(bytes, at: path.string)
-                    machine.noteRename(path.string)
-                    if !isLink, !there.isDisjoint(with: Words.found(in: bytes, "b")) { words.copy(bytes) }
-                }
-                tell(machine, "puts the list '\(directory)' back")
-            }
-        }
-    }
-
     /// A line that no document has room for.
     private static let filler = String(repeating: "x", count: 1 << 20)
 

@@ -24,6 +24,7 @@ package final class Simulation: @unchecked Sendable {
     var present: [SimulatedMachine] { machines.filter { !$0.hasLeft } }
     var words = Words()
     var completions = Completions()
+    var blockedLists: [BlockedList] = []
     /// Whether a power cut, or an editor that could not continue, may have left a file empty for
     /// long.
     var leavesEmptyFiles = false
@@ -187,6 +188,10 @@ package final class Simulation: @unchecked Sendable {
             machine.disk.setQueueLimit(16_384)
             machine.disk.setWatchLimit(.max)
             machine.disk.setClockStopped(false)
+            for directory in machine.directories { machine.permit(directory) }
+        }
+        putBlockedListsBack()
+        for machine in present {
             shrinkFiles(of: machine)
             for directory in machine.directories { machine.permit(directory) }
             machine.start()
