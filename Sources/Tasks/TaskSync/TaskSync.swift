@@ -122,7 +122,7 @@ package actor TaskSync {
     /// was so; see `noteUnlisted`.
     var unreadable: [TaskPath: FileTime] = [:]
     /// Files with the identifiers of tasks that are not known here, while the server has not told of all there are.
-    var unidentified: Set<TaskPath> = []
+    var unidentified: [String: Set<TaskPath>] = [:]
     /// Tasks whose new files may have been written by a run that was cut off, and have other names
     /// by now: they get no files before the next scan has looked for these.
     var soughtFiles: Set<String> = []

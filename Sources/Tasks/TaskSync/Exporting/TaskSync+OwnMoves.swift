@@ -76,7 +76,7 @@ extension TaskSync {
         }
         for (path, entry) in files { index.set(path.moved(from: from, to: to), entry) }
         for (list, path) in directories { lists.set(list, path) }
-        unidentified = Set(unidentified.map { $0.moved(from: from, to: to) })
+        unidentified = unidentified.mapValues { Set($0.map { $0.moved(from: from, to: to) }) }
     }
 
     /// Notes moves that were made, and not noted, when a run ended. Where nobody can look now, the

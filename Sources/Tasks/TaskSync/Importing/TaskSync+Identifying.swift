@@ -103,11 +103,11 @@ extension TaskSync {
         guard let identifier, index.path(of: identifier) == nil, !claimed.contains(where: { $0.task == identifier })
         else { return false }
         // Before the look at the status: a change after that is followed.
-        unidentified.insert(path)
+        unidentified[identifier, default: []].insert(path)
         let isCurrent = await client.currentStatus.isCurrent
         // It may have come since the file was identified.
         let isKnown = try await isTask(identifier)
-        if isKnown || isCurrent { unidentified.remove(path) }
+        if isKnown || isCurrent { endWait(of: path, for: identifier) }
         if isKnown { changes.noteFound(path) }
         if isKnown || isCurrent { return isKnown }
         note(
@@ -118,13 +118,19 @@ extension TaskSync {
         return true
     }
 
+    /// A file does not wait for its task any more.
+    func endWait(of path: TaskPath, for task: String) {
+        unidentified[task]?.remove(path)
+        if unidentified[task]?.isEmpty == true { unidentified[task] = nil }
+    }
+
     /// Reads files that wait for their tasks whenever the server has told of all.
     func followUnidentified() async throws {
         for await status in await client.statuses where status.isCurrent && !unidentified.isEmpty {
             try await withExclusiveAccess {
                 guard rootHold == nil else { return }
-                let paths = unidentified.sorted()
-                unidentified = []
+                let paths = unidentified.values.flatMap(\.self).sorted()
+                unidentified = [:]
                 for path in paths { problems[path.string] = nil }
                 try await importFiles(paths)
                 try await exportRetries()

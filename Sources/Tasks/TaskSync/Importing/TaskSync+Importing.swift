@@ -424,6 +424,7 @@ extension TaskSync {
         }
         var (task, isNew) = try await identify(path, content, identifier, claimed: claimed, &replaced)
         if isNew, try await waitsForItsTask(path, identifier, claimed: claimed) { return nil }
+        if !isNew { endWait(of: path, for: task) }
         let deleted = isNew ? try await deletedFile(path, content.bytes, claimed: claimed) : nil
         if let deleted {
             (task, isNew) = (deleted.row.task, false)

@@ -151,12 +151,10 @@ extension TaskSync {
         return common.map { (task, FileRow(task: task, path: path, list: list, stamp: .none, bytes: $0)) }
     }
 
-    /// Whether a task that is to get a file waits until one of that name has been read, which may
-    /// be its own.
+    /// Whether a task that is to get a file waits until one has been read that may be its own: one
+    /// that says so, or of its name.
     func awaitsUnreadFile(of task: String, in directory: TaskPath) throws -> Bool {
-        guard index.path(of: task) == nil, let path = try rightPath(of: task, in: directory), index[path] == nil,
-            problems[path.string] == nil, let stamp = (try? folder.stamp(path)) ?? nil, stamp.size >= 0,
-            (try? folder.identifier(path)) ?? nil == nil
+        guard index.path(of: task) == nil, let path = try unidentifiedFile(of: task) ?? unreadFile(of: task, in: directory)
         else { return false }
         let now = environment.now()
         unreadFiles = unreadFiles.filter { $0.value + Self.unreadTime > now || $0.key == path }
@@ -165,6 +163,19 @@ extension TaskSync {
         guard since + Self.unreadTime > now else { return false }
         changes.noteFound(path)
         return true
+    }
+
+    /// The file that waits for its task, if that is this one.
+    private func unidentifiedFile(of task: String) -> TaskPath? {
+        unidentified[task]?.min().flatMap { (try? folder.stamp($0)) == nil ? nil : $0 }
+    }
+
+    private func unreadFile(of task: String, in directory: TaskPath) throws -> TaskPath? {
+        guard let path = try rightPath(of: task, in: directory), index[path] == nil, problems[path.string] == nil,
+            let stamp = (try? folder.stamp(path)) ?? nil, stamp.size >= 0,
+            (try? folder.identifier(path)) ?? nil == nil
+        else { return nil }
+        return path
     }
 }
 
