@@ -209,25 +209,56 @@ struct ImportRun {
             }
             found = format == .csv ? CSVFile(text).records : CalendarFile(text).records
         }
-        let there = try await TasksThere(service)
         var seen: [String: Int] = [:]
-        for found in found {
+        let records = found.map { found in
             seen[found.source, default: 0] += 1
-            do {
-                var record = try found.record.get()
+            return found.record.map { record in
+                var record = record
                 // Two equal records are two tasks, and get the same keys when they are imported
                 // again.
                 if record.key.isEmpty {
                     record.key = "\(format.rawValue) \(seen[found.source] ?? 1)\n\(found.source)"
                 }
                 if let list = chosenList { record.change.list = list }
-                let finding = try await finding(record, there)
+                return record
+            }
+        }
+        let there = try await TasksThere(service)
+        let known = try await importedBefore(records.compactMap { try? $0.get() }.filter(there.mayHave))
+        for (found, record) in zip(found, records) {
+            do {
+                let record = try record.get()
+                let finding = try await finding(record, there, known)
                 try await take(ImportBatch.Entry(name: record.name, finding: finding, changes: record.changes))
             } catch let problem as RecordProblem {
                 try await take(ImportBatch.Entry(name: found.name, finding: .leftOut(problem.reason)))
             }
         }
         try await addBatch()
+    }
+
+    /// Returns the keys of those records that were imported before, with one call for many of them.
+    private func importedBefore(_ records: [ImportRecord]) async throws -> Set<String> {
+        var known: Set<String> = []
+        var batch = ImportBatch()
+        var rest = records[...]
+        while let record = rest.first {
+            var change = newTask(record)
+            change.isTrial = true
+            if batch.append(ImportBatch.Entry(name: record.key, finding: .new(change))) {
+                rest.removeFirst()
+                if !rest.isEmpty { continue }
+            }
+            do {
+                for (entry, result) in zip(batch.entries, try await service.add(batch.changes)) {
+                    if case .refused(let error) = result, error.code == .alreadyThere { known.insert(entry.name) }
+                }
+            } catch let error as ControlError where !error.endsImport {
+                // Told of each record when it is added.
+            }
+            batch = ImportBatch()
+        }
+        return known
     }
 
     /// Reads one record a line.
@@ -260,11 +291,14 @@ struct ImportRun {
         return record
     }
 
-    private func finding(_ record: ImportRecord, _ there: TasksThere) async throws -> ImportBatch.Finding {
+    private func finding(
+        _ record: ImportRecord, _ there: TasksThere, _ known: Set<String>
+    ) async throws -> ImportBatch.Finding {
         if let id = record.id, there.trashed.contains(id) {
             return .leftOut("It is in the trash; 'ferry restore \(id)' brings it back.")
         }
         if let id = record.id, there.ids.contains(id) { return .alreadyThere(nil) }
+        if known.contains(record.key) { return .alreadyThere(nil) }
         do {
             return try await there.has(record.change, service) ? .alreadyThere(nil) : .new(newTask(record))
         } catch let error as ControlError where !error.endsImport {
@@ -298,6 +332,9 @@ private struct TasksThere {
         trashed = Set(try await service.trash().tasks.map(\.taskID))
         byTitle = Dictionary(grouping: tasks, by: \.title)
     }
+
+    /// Whether there is a task with the record's title.
+    func mayHave(_ record: ImportRecord) -> Bool { byTitle[record.change.title ?? ""] != nil }
 
     /// Whether an existing task has the same content as a new one would have.
     func has(_ change: TaskChange, _ service: any ControlService) async throws -> Bool {

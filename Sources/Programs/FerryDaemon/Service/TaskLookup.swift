@@ -15,6 +15,8 @@ struct TaskLookup: Sendable {
         let reference = TaskReference(task)
         let directories = [tasksDirectory, realPath(tasksDirectory)]
         if let path = reference.path(in: directories), let id = await sync.task(atPath: path) { return id }
+        // A whole id is what programs use, and does not need a look at all titles.
+        if let entry = await sync.entries(of: [task]).entries.first, entry.deletion == nil { return task }
         let catalog = await sync.catalog
         switch reference.find(in: catalog.living) {
         case .task(let id): return id
