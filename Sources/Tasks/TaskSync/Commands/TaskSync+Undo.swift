@@ -49,7 +49,10 @@ extension TaskSync {
             for step in steps {
                 if let change = try await undo(step, isTrial: isTrial) { changes.append(change) }
             }
-            if !isTrial { try await exportChanges() }
+            if !isTrial {
+                try await removeAgain(steps.filter { $0.effect == .removed })
+                try await exportChanges()
+            }
             return changes
         }
     }
@@ -72,12 +75,10 @@ extension TaskSync {
                 .filter { TaskOrigin.isTold($0.0) && $0.0.segments != ["deletedTime"] },
             leftAlone: then.leftAlone)
         guard !isTrial else { return change }
-        switch step.effect {
-        case .removed: try await trashDocuments([step.task])
-        case .restored, .changed:
-            let item = then.item
-            try await self.change(step.task) { _ in item }
-        }
+        // All that go to the trash do so at once; see `removeAgain`.
+        guard step.effect != .removed else { return change }
+        let item = then.item
+        try await self.change(step.task) { _ in item }
         let time = configuration.wallClock()
         try await client.transaction { transaction in
             let steps = UndoSteps(transaction)
@@ -85,6 +86,24 @@ extension TaskSync {
             try steps.add([UndoStep(.undo, step.task, before: now, after: then.item)], at: time)
         }
         return change
+    }
+
+    /// Moves the tasks that steps have added to the trash, as one change.
+    private func removeAgain(_ steps: [UndoStep]) async throws {
+        let present = steps.filter { catalog[$0.task] != nil }
+        guard !present.isEmpty else { return }
+        let time = configuration.wallClock()
+        try await client.transaction { transaction in
+            let known = UndoSteps(transaction)
+            var undone: [UndoStep] = []
+            for step in present {
+                let item = TaskItem(fields: try transaction.task(step.task).fields(pendingTimes: .previous))
+                undone.append(UndoStep(.undo, step.task, before: item, after: item))
+                try Self.trash(step.task, in: transaction)
+                try known.markUndone(step)
+            }
+            try known.add(undone, at: time)
+        }
     }
 
     /// Brings an attachment back that was removed or replaced, or removes one that was brought back.
