@@ -70,6 +70,12 @@ import Testing
         #expect(result.missing == [ListID("a")])
     }
 
+    @Test func `files that are gone, too, do not count`() {
+        let result = DirectoryIdentification.identify(
+            DirectoryBatch([seen("X", 5, files: [10])], known: [known("a", "A", 1, files: [10, 11, 12])]))
+        #expect(list(result, "X") == "a")
+    }
+
     @Test func `a list below a directory that cannot be read is not missing, nor found elsewhere by its files`() {
         let result = DirectoryIdentification.identify(
             DirectoryBatch(

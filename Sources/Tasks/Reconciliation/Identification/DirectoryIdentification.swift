@@ -69,7 +69,7 @@ package enum DirectoryEvidence: Int, Hashable, Sendable, CaseIterable {
         case .sameDirectory: "The known path, with the known number."
         case .movedDirectory: "The known number."
         case .place: "The known name in the directory of the same list."
-        case .files: "More than half of the task files of a list whose directory is gone."
+        case .files: "More than half of the task files that are left of a list whose directory is gone."
         case .document: "The path of a document that has no directory here."
         }
     }
@@ -107,6 +107,7 @@ package struct DirectoryIdentities: Hashable, Sendable {
 package struct DirectoryIdentification {
     private let batch: DirectoryBatch
     private let paths: Set<[FileName]>
+    private let files: Set<Stamp.File>
     private let knownByPath: [[FileName]: KnownDirectory]
     private let knownByFile: [Stamp.File: KnownDirectory]
     private var result = DirectoryIdentities()
@@ -115,6 +116,7 @@ package struct DirectoryIdentification {
     private init(_ batch: DirectoryBatch) {
         self.batch = batch
         paths = Set(batch.observations.map(\.path))
+        files = batch.observations.reduce(into: []) { $0.formUnion($1.files) }
         let known = batch.known.sorted { $0.list < $1.list }
         knownByPath = Dictionary(known.map { ($0.path, $0) }, uniquingKeysWith: { first, _ in first })
         knownByFile = Dictionary(
@@ -170,14 +172,14 @@ package struct DirectoryIdentification {
         return known.path + [name]
     }
 
-    /// The list most of whose files are in a directory, if its own directory is gone.
+    /// The list most of whose files that are left are in a directory, if its own directory is gone.
     private func listOfFiles(in directory: ObservedDirectory) -> ListID? {
         guard !directory.files.isEmpty else { return nil }
         let found = batch.known.filter { known in
             guard !matched.contains(known.list), !paths.contains(known.path), !isUnreachable(known.path) else {
                 return false
             }
-            return known.files.intersection(directory.files).count * 2 > known.files.count
+            return known.files.intersection(directory.files).count * 2 > known.files.intersection(files).count
         }
         return found.map(\.list).min()
     }

@@ -53,7 +53,13 @@ struct LocalTreeReader {
 
     /// Adds the directories, and returns the list of each.
     private func addLists(_ scan: FolderScan, _ tasks: [ScannedFile], to look: inout Look) -> [TaskPath: ListID] {
-        let inodes = Dictionary(grouping: tasks, by: \.path.parent).mapValues { Set($0.map { Stamp($0.stamp).file }) }
+        let rows = Dictionary(stored.files.map { (Stamp($0.stamp).file, $0) }) { first, _ in first }
+        // A new file can have the number of one that is gone.
+        let same = tasks.filter { file in
+            guard let row = rows[Stamp(file.stamp).file] else { return false }
+            return row.stamp.hasContent(of: file.stamp) || (try? folder.identifier(file.path)) == row.task
+        }
+        let inodes = Dictionary(grouping: same, by: \.path.parent).mapValues { Set($0.map { Stamp($0.stamp).file }) }
         let known = Dictionary(grouping: stored.files, by: \.path.parent).mapValues {
             Set($0.map { Stamp($0.stamp).file })
         }
