@@ -199,6 +199,9 @@ extension TaskSync {
         }
         return pending.compactMap { view, row in
             let task = view.name.id
+            guard TaskIndexEntry(view).claim != nil else {
+                return row.map { SyncStep(.remove, $0.path.string, task: task, "deleted elsewhere") }
+            }
             let list = TaskItem(fields: view.fields).listId
             let directory = list.map { lists.path($0) ?? Self.directory(named: catalog.listNames[$0]) } ?? .root
             let plan = try? FileExport.plan(
@@ -211,7 +214,6 @@ extension TaskSync {
                 let reason =
                     isMoved ? "was \(row.path.string)" + (bytes == row.bytes ? "" : ", and changed") : "changed"
                 return SyncStep(.write, path.string, task: task, reason)
-            case .trash(let row): return SyncStep(.remove, row.path.string, task: task, "deleted elsewhere")
             case .nothing: return nil
             case nil: return SyncStep(.leave, subject(of: task), task: task, "cannot be written as a file")
             }

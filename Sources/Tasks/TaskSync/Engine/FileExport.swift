@@ -3,7 +3,7 @@ import DocumentModel
 import TaskFolder
 import TaskModel
 
-/// What a document means for its task file. Pure, but for asking which names are taken.
+/// What a living document means for its task file. Pure, but for asking which names are taken.
 enum FileExport {
     enum Plan {
         case nothing
@@ -11,7 +11,6 @@ enum FileExport {
         case create(TaskPath, [UInt8])
         /// Rename if `path` differs from the row's, then write if the bytes do.
         case update(FileRow, path: TaskPath, bytes: [UInt8])
-        case trash(FileRow)
     }
 
     /// - Parameters:
@@ -26,7 +25,6 @@ enum FileExport {
     ) throws -> Plan {
         let fields = view.fields(pendingTimes: .previous)
         let item = TaskItem(withoutAttachments: fields)
-        guard view.exists, !item.isDeleted, !isBeingDeleted(view) else { return row.map { .trash($0) } ?? .nothing }
         guard let row else {
             let path = try freePath(in: directory, TaskLayout.title(of: item, fields), number, isTaken)
             let file = try TaskLayout.file(for: item, fields, named: path.name, instead: nil)

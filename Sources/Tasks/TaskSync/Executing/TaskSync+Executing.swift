@@ -5,8 +5,8 @@ import SystemIO
 import TaskFolder
 import TaskModel
 
-/// Performs what the planner plans. Plans of tasks whose files are gone are performed here; all
-/// other files and documents are still decided about where they are read and written.
+/// Performs what the planner plans. Plans of tasks whose files or documents are gone are performed
+/// here; all other files and documents are still decided about where they are read and written.
 extension TaskSync {
     /// The operations of a plan by their effects, so that each effect is one transaction for all tasks.
     private struct Effects {
@@ -14,6 +14,7 @@ extension TaskSync {
         var trashed: [(task: String, version: Timestamp)] = []
         var forgotten: [String] = []
         var restored: [String] = []
+        var removed: [(task: String, stamp: Stamp)] = []
         /// The tasks whose deletes are not held any more, whatever else becomes of them.
         var released: Set<String> = []
 
@@ -25,7 +26,8 @@ extension TaskSync {
                 case (.hold(.delete), _): held.append(task)
                 case (.release, _): released.insert(task)
                 case (.trashDocument, .version(let version)): trashed.append((task, version))
-                case (.record, _): forgotten.append(task)
+                case (.record, _) where operation.row == nil: forgotten.append(task)
+                case (.trashFile, .stamp(let stamp)): removed.append((task, stamp))
                 case (.createFile, _): restored.append(task)
                 default: break
                 }
@@ -35,11 +37,12 @@ extension TaskSync {
 
     /// Performs a plan, and keeps the reasons of the tasks that are not at rest after it.
     ///
-    /// - Returns: The tasks whose documents were not as expected. Nothing was done to them.
-    func perform(_ plan: Reconciliation.Plan) async throws -> Set<String> {
+    /// - Returns: The tasks whose documents, and the files that were not as expected. Nothing was done to them.
+    func perform(_ plan: Reconciliation.Plan) async throws -> (tasks: Set<String>, files: [TaskPath]) {
         let effects = Effects(plan)
         try await hold(effects.held)
         let failed = try await trash(effects.trashed)
+        let changed = try await trashFiles(effects.removed)
         try await forgetGone(effects.forgotten)
         try await restoreFiles(of: effects.restored)
         try await release(effects.released.filter { held[$0] != nil && !failed.contains($0) })
@@ -47,7 +50,7 @@ extension TaskSync {
             guard case .task(let id) = node, !failed.contains(id.rawValue) else { continue }
             waiting[id.rawValue] = reason == .inProgress ? nil : reason
         }
-        return failed
+        return (failed, changed)
     }
 
     private func hold(_ tasks: [String]) async throws {
@@ -95,6 +98,35 @@ extension TaskSync {
             return changed
         }
         await forgetInMemory(tasks.filter { !changed.contains($0) })
+        return changed
+    }
+
+    /// Moves files whose documents are gone to the local trash, each with its attachments.
+    ///
+    /// - Returns: The files that have changed. One that is gone may have moved, which is an edit.
+    private func trashFiles(_ nodes: [(task: String, stamp: Stamp)]) async throws -> [TaskPath] {
+        guard !nodes.isEmpty else { return [] }
+        let rows = try await client.reading { transaction in
+            try nodes.compactMap { task, stamp in
+                try SyncTables(transaction).file(task).flatMap { Stamp($0.stamp) == stamp ? $0 : nil }
+            }
+        }
+        var changed: [TaskPath] = []
+        var trashed: [FileRow] = []
+        for row in rows {
+            do {
+                let file = TrashItem(path: row.path, expecting: .stamp(row.stamp))
+                switch try await trashBeside(row.task, row.path, with: file) {
+                case .trashed: trashed.append(row)
+                case .changed(let path, .some): changed.append(path)
+                case .changed(_, nil), nil: isMissing(row)
+                }
+            } catch let error as FolderError {
+                if error.code == .notFound { isMissing(row) } else { noteExport(row.task, at: row.path, error) }
+            }
+        }
+        try await forgetFiles(of: trashed.map(\.task))
+        for row in trashed { removeIfEmpty(row.path.parent) }
         return changed
     }
 

@@ -1,5 +1,6 @@
 import DocumentClient
 import DocumentModel
+import Reconciliation
 import SQLite
 import SystemIO
 import TaskFolder
@@ -100,6 +101,10 @@ extension TaskSync {
         let facts = pending.map { TaskIndexEntry($0.view) }
         for facts in facts { learn(facts) }
         moved = try await settleRecurring(pending.map(\.view))
+        let leaving = zip(pending, facts).filter { $1.claim == nil && waiting[$0.task] == nil }.map(\.0)
+        moved.formUnion(leaving.map(\.task))
+        // Their names are free for the others.
+        changedHere = try await takeAway(leaving)
         for (item, facts) in zip(pending, facts) where !moved.contains(item.task) {
             await exportAttachments(of: item.view)
             noteParked(item)
@@ -107,18 +112,15 @@ extension TaskSync {
                 gone.append(item.task)
                 continue
             }
-            if reverted[item.task] != nil, facts.claim != nil { continue }
+            if reverted[item.task] != nil { continue }
             do {
                 let list = facts.entry?.list
-                // A task that goes to the trash needs no directory: perhaps that went with it.
-                let isLiving = names.claim(of: item.task) != nil
-                guard let directory = isLiving ? try await self.directory(ofList: list) : .root,
-                    try !awaitsNews(of: directory, &expected)
+                guard let directory = try await self.directory(ofList: list), try !awaitsNews(of: directory, &expected)
                 else {
                     retries.insert(item.task)
                     continue
                 }
-                if item.row == nil, isLiving {
+                if item.row == nil {
                     if soughtFiles.contains(item.task) {
                         retries.insert(item.task)
                         continue
@@ -176,15 +178,12 @@ extension TaskSync {
                                     path: path, bytes: bytes, expecting: .stamp(row.stamp), identifier: item.task)
                             ))
                     }
-                case .trash(let row):
-                    try await trash(row, &changedHere)
-                    problems["export \(item.task)"] = nil
                 }
             } catch let error as SQLiteError {
                 // No file is the reason: the turn has failed.
                 throw error
             } catch {
-                noteExport(item, error)
+                noteExport(item.task, at: item.row?.path, error)
             }
         }
         try await perform(writes, &changedHere)
@@ -210,14 +209,29 @@ extension TaskSync {
         if !edited.isEmpty { try await importFiles(edited) }
     }
 
-    private func noteExport(_ item: Pending, _ error: any Error) {
-        let title = TaskItem(fields: item.view.fields).title
+    /// Plans what becomes of files whose documents are gone, and performs it.
+    ///
+    /// - Returns: The files that are not as they were. Nothing was done to them.
+    private func takeAway(_ items: [Pending]) async throws -> [TaskPath] {
+        guard !items.isEmpty else { return [] }
+        var files: [String: PathState] = [:]
+        for item in items {
+            await exportAttachments(of: item.view)
+            noteParked(item)
+            noteMisnamed(item.task, nil, in: .root)
+            problems["export \(item.task)"] = nil
+            files[item.task] = item.row.map { PathState(unchanged: $0, item.view) }
+        }
+        return try await perform(plan(files, RecentChanges())).files
+    }
+
+    func noteExport(_ task: String, at path: TaskPath?, _ error: any Error) {
         let message: String
         var hint: String?
         switch error {
         case let error as FolderError:
             message = error.message
-            if error.isTransient { retries.insert(item.task) }
+            if error.isTransient { retries.insert(task) }
             hint = error.isTransient ? "It is tried again by itself." : nil
         case let error as TaskFileProblem:
             message = error.description
@@ -225,8 +239,9 @@ extension TaskSync {
         default: message = "\(error)"
         }
         note(
-            SyncProblem(code: "not-written", subject: item.row?.path.string ?? title, message: message, hint: hint),
-            for: "export \(item.task)")
+            SyncProblem(
+                code: "not-written", subject: path?.string ?? catalog[task]?.title, message: message, hint: hint),
+            for: "export \(task)")
     }
 
     private func noteParked(_ item: Pending) {
@@ -277,13 +292,13 @@ extension TaskSync {
     }
 
     /// Remembers whose file could not have the name that is its own, because something else has it.
-    private func noteMisnamed(_ task: String, _ plan: FileExport.Plan, in directory: TaskPath) {
+    private func noteMisnamed(_ task: String, _ plan: FileExport.Plan?, in directory: TaskPath) {
         let path: TaskPath?
         switch plan {
         case .create(let wanted, _): path = wanted
         case .update(_, let wanted, _): path = wanted
         case .nothing: path = index.path(of: task)
-        case .trash: path = nil
+        case nil: path = nil
         }
         if let path, let right = try? rightPath(of: task, in: directory), right != path {
             misnamed.insert(task)
@@ -312,25 +327,6 @@ extension TaskSync {
     func rightPath(of task: String, in directory: TaskPath) throws -> TaskPath? {
         guard let claim = names.claim(of: task) else { return nil }
         return try directory.appending(TaskFileName.file(for: claim.title, number: names.number(of: task)).name)
-    }
-
-    private func trash(_ row: FileRow, _ changedHere: inout [TaskPath]) async throws {
-        let outcome: TrashOutcome
-        do {
-            let file = TrashItem(path: row.path, expecting: .stamp(row.stamp))
-            outcome = try await trashBeside(row.task, row.path, with: file) ?? .changed(row.path, nil)
-        } catch let error as FolderError {
-            guard error.code == .notFound else { throw error }
-            outcome = .changed(row.path, nil)
-        }
-        switch outcome {
-        case .trashed:
-            try await forgetFiles(of: [row.task])
-            removeIfEmpty(row.path.parent)
-        // The user has deleted it too, or moved it, which is an edit.
-        case .changed(_, nil): isMissing(row)
-        case .changed(let path, _): changedHere.append(path)
-        }
     }
 
     /// Writes files together, so that they share their syncs, and remembers those that were written.

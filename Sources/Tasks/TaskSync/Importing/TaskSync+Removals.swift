@@ -65,14 +65,14 @@ extension TaskSync {
         for _ in 0..<3 where !files.isEmpty {
             let now = environment.now() - start
             let plan = try await plan(files, recentDeletes.recent(at: now, following: following), decision)
-            let failed = try await perform(plan)
+            let failed = try await perform(plan).tasks
             recentDeletes.add(plan, at: now)
             files = files.filter { failed.contains($0.key) }
         }
         noteMissing(files.keys.compactMap { index.path(of: $0) })
     }
 
-    /// Plans what becomes of tasks whose files are gone.
+    /// Plans what becomes of tasks whose files or documents are gone.
     ///
     /// - Parameter files: what is known of the file of each task.
     func plan(
@@ -110,7 +110,7 @@ extension TaskSync {
     /// The file of another task was renamed over this one's: to the user this one is gone.
     func forgetReplaced(_ task: String) async throws {
         // Nothing reports the file again, so each change of the document meanwhile is planned here.
-        while try await !perform(plan([task: .absent], RecentChanges())).isEmpty {}
+        while try await !perform(plan([task: .absent], RecentChanges())).tasks.isEmpty {}
     }
 
     // MARK: Held deletes

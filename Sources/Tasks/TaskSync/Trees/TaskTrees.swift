@@ -26,11 +26,31 @@ extension Trees {
             let (id, view, row) = (NodeID.task(TaskID(task)), try transaction.task(task), try tables.file(task))
             local[id] = file
             remote[id] = RemoteTreeReader.state(of: view, row, userID: userID, now: now).withoutFields
-            let isNameChosen = view.exists ? TaskLayout.fileName(of: view.fields(pendingTimes: .previous)) != nil : nil
-            guard let row, let state = SyncedTreeReader.state(of: row, isNameChosen: isNameChosen) else { continue }
-            let location = Location(row.list.map { .list(ListID($0)) }, FileName(row.path.name))
-            synced[id] = SyncedNode(state: state.withoutFields, location: location)
+            synced[id] = row.flatMap { SyncedNode($0, view) }
         }
+    }
+}
+
+extension PathState {
+    /// Creates the state of a file that is as it was when both sides last agreed.
+    init(unchanged row: FileRow, _ view: DocumentSnapshot) {
+        guard let node = SyncedNode(row, view) else {
+            self = .unreachable(.malformed)
+            return
+        }
+        self = .present(
+            LocalFile(location: node.location, stamp: Stamp(row.stamp), contents: node.state.contents))
+    }
+}
+
+extension SyncedNode {
+    /// Creates what a task's file and document last agreed on, without the fields; `nil` if the row's
+    /// text is no task file.
+    fileprivate init?(_ row: FileRow, _ view: DocumentSnapshot) {
+        let isNameChosen = view.exists ? TaskLayout.fileName(of: view.fields(pendingTimes: .previous)) != nil : nil
+        guard let state = SyncedTreeReader.state(of: row, isNameChosen: isNameChosen) else { return nil }
+        let location = Location(row.list.map { .list(ListID($0)) }, FileName(row.path.name))
+        self.init(state: state.withoutFields, location: location)
     }
 }
 
