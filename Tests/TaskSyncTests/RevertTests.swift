@@ -7,51 +7,6 @@ import Testing
 
 /// Files that go back to older versions, as when an old backup is copied over the tasks directory.
 @Suite(.serialized) struct RevertTests {
-    // MARK: The guard
-
-    private let many = (1...12).map { "task \($0)" }
-
-    /// Whether each of these is held, one after the other.
-    private func held(
-        _ steps: [(tasks: [String], second: Int)], held: Int = 0, of count: Int = 20
-    ) -> [Bool] {
-        var revertGuard = RevertGuard()
-        return steps.map { step in
-            revertGuard.holds(step.tasks, held: held, of: count, at: .seconds(step.second))
-        }
-    }
-
-    @Test func `more than ten reverts are held, and more than a fifth`() {
-        #expect(held([(Array(many.prefix(10)), 0)]) == [false])
-        #expect(held([(many, 0)]) == [true])
-        #expect(held([(many, 0)], of: 100) == [false])
-        #expect(held([([], 0)], held: 20) == [false])
-    }
-
-    @Test func `more than two at once, or with many others, may be the first of many`() {
-        var revertGuard = RevertGuard()
-        let mayBeMany = { (counted: RevertGuard, count: Int, held: Int, following: Int) in
-            counted.mayBeMany(Array(self.many.prefix(count)), held: held, following: following, at: .zero)
-        }
-        #expect(!mayBeMany(revertGuard, 2, 0, 0) && mayBeMany(revertGuard, 3, 0, 0))
-        #expect(mayBeMany(revertGuard, 1, 2, 0) && mayBeMany(revertGuard, 1, 0, 2))
-        #expect(!mayBeMany(revertGuard, 0, 9, 9))
-        _ = revertGuard.holds(["x", "y"], of: 20, at: .zero)
-        #expect(mayBeMany(revertGuard, 1, 0, 0))
-    }
-
-    @Test func `what is held, or was let through a moment ago, counts too`() {
-        #expect(held([(["a"], 0)], held: 11) == [true])
-        let (first, second) = (Array(many.prefix(6)), Array(many.suffix(6)))
-        #expect(held([(first, 0), (second, 30), (second, 90)]) == [false, true, false])
-    }
-
-    @Test func `one task that goes back and forth is one`() {
-        #expect(!held((0..<30).map { (["a"], $0) }).contains(true))
-    }
-
-    // MARK: Machines
-
     private static let old = "- [ ] one\n"
     private static let new = "- [x] one\n- [ ] two\n"
 

@@ -145,13 +145,13 @@ package actor TaskSync {
     /// The history entries that nobody has dismissed.
     var openConflicts: Set<DocumentName> = []
     var held: [String: Int64] = [:]
-    var recentDeletes = DeleteWindow()
+    var recentDeletes = ChangeWindow(.delete)
     /// The tasks whose files are gone and that are not at rest, with their reasons. They are planned
     /// again when their documents change.
     var waiting: [String: Reason] = [:]
     /// By task, since when a file that went back to an older version waits for approval.
     var reverted: [String: Int64] = [:]
-    var revertGuard = RevertGuard()
+    var recentReverts = ChangeWindow(.revert)
     /// Whether it is still to be seen how many reverts come, and when the last one came.
     var isReviewingReverts = false
     var lastRevert: Duration?

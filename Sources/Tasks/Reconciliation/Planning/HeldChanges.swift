@@ -10,11 +10,11 @@ enum HeldChanges {
     /// - Parameters:
     ///   - count: the number of changes.
     ///   - recent: the changes that come before and after these.
-    ///   - taskCount: the number of tasks, those that change included.
+    ///   - taskCount: the number of tasks, those that changed included.
     static func holds(_ count: Int, recent: RecentChanges, taskCount: Int) -> Bool {
         guard count > 0 else { return false }
         let total = count + recent.count + recent.following
-        return recent.isHolding || total > floor && Double(total) > share * Double(taskCount + recent.count)
+        return recent.isHolding || total > floor && Double(total) > share * Double(taskCount)
     }
 
     static func apply(to draft: inout PlanDraft) {
@@ -32,7 +32,8 @@ enum HeldChanges {
             case .approve where held == change: release(&draft.nodes[index])
             case .restore where held == change:
                 release(&draft.nodes[index])
-                draft.nodes[index].resolution = change == .delete ? .restoreFile : .exportFile
+                let isGone = node.remote.node == nil
+                draft.nodes[index].resolution = change == .delete ? .restoreFile : isGone ? .trashFile : .exportFile
             default:
                 if held == change {
                     draft.nodes[index].wait(for: .heldForReview(change))
@@ -44,6 +45,8 @@ enum HeldChanges {
         for change in [HeldChange.delete, .revert] {
             let indexes = found[change] ?? []
             let recent = change == .delete ? conditions.deletes : conditions.reverts
+            // Tasks that were deleted before are not among those that exist.
+            let taskCount = change == .delete ? taskCount + recent.count : taskCount
             guard holds(indexes.count, recent: recent, taskCount: taskCount) else { continue }
             for index in indexes {
                 draft.nodes[index].wait(for: .heldForReview(change))
@@ -57,12 +60,13 @@ enum HeldChanges {
     private static func change(of node: NodePlan) -> HeldChange? {
         switch node.resolution {
         case .trashDocument: .delete
-        case .importFile
-        where node.file?.isFormerVersion == true && node.remote.node != nil
-            && node.file?.contents != node.synced?.state.contents:
-            .revert
+        case .importFile, .merge, .restoreDocument: isReverted(node) ? .revert : nil
         default: nil
         }
+    }
+
+    private static func isReverted(_ node: NodePlan) -> Bool {
+        node.file?.isFormerVersion == true && node.file?.contents != node.synced?.state.contents
     }
 
     private static func release(_ node: inout NodePlan) {

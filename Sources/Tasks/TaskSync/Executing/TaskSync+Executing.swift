@@ -10,12 +10,13 @@ import TaskModel
 extension TaskSync {
     /// The operations of a plan by their effects, so that each effect is one transaction for all tasks.
     private struct Effects {
-        var held: [String] = []
-        var trashed: [(task: String, version: Timestamp)] = []
-        var forgotten: [String] = []
+        var held: [(task: String, change: HeldChange)] = []
+        /// The tasks whose files are gone, with the versions of their documents that go, too.
+        var trashed: [(task: String, version: Timestamp?)] = []
         var restored: [String] = []
-        var removed: [(task: String, stamp: Stamp)] = []
-        /// The tasks whose deletes are not held any more, whatever else becomes of them.
+        /// The files that go. Those that are written again keep what lies beside them.
+        var removed: [(task: String, stamp: Stamp, isWritten: Bool)] = []
+        /// The tasks whose changes are not held any more, whatever else becomes of them.
         var released: Set<String> = []
 
         init(_ plan: Reconciliation.Plan) {
@@ -23,11 +24,12 @@ extension TaskSync {
                 guard case .task(let id) = operation.node else { continue }
                 let task = id.rawValue
                 switch (operation.action, operation.expectation) {
-                case (.hold(.delete), _): held.append(task)
+                case (.hold(let change), _): held.append((task, change))
                 case (.release, _): released.insert(task)
                 case (.trashDocument, .version(let version)): trashed.append((task, version))
-                case (.record, _) where operation.row == nil: forgotten.append(task)
-                case (.trashFile, .stamp(let stamp)): removed.append((task, stamp))
+                case (.record, _) where operation.row == nil: trashed.append((task, nil))
+                case (.trashFile, .stamp(let stamp)): removed.append((task, stamp, false))
+                case (.writeFile, .stamp(let stamp)): removed.append((task, stamp, true))
                 case (.createFile, _): restored.append(task)
                 default: break
                 }
@@ -43,23 +45,27 @@ extension TaskSync {
         try await hold(effects.held)
         let failed = try await trash(effects.trashed)
         let changed = try await trashFiles(effects.removed)
-        try await forgetGone(effects.forgotten)
         try await restoreFiles(of: effects.restored)
         try await release(effects.released.filter { held[$0] != nil && !failed.contains($0) })
-        for (node, reason) in plan.reasons {
+        try await forgetReverts(effects.released.sorted())
+        for (node, reason) in plan.reasons where reason != .heldForReview(.revert) {
             guard case .task(let id) = node, !failed.contains(id.rawValue) else { continue }
             waiting[id.rawValue] = reason == .inProgress ? nil : reason
         }
         return (failed, changed)
     }
 
-    private func hold(_ tasks: [String]) async throws {
-        guard !tasks.isEmpty else { return }
+    private func hold(_ changes: [(task: String, change: HeldChange)]) async throws {
+        let deletes = changes.filter { $0.change == .delete }.map(\.task)
+        let reverts = changes.filter { $0.change == .revert && reverted[$0.task] == nil }.map(\.task)
+        guard !deletes.isEmpty || !reverts.isEmpty else { return }
         let since = configuration.wallClock()
         try await client.transaction { transaction in
-            for task in tasks { try SyncTables(transaction).hold(task, since: since) }
+            for task in deletes { try SyncTables(transaction).hold(task, since: since) }
+            for task in reverts { try SyncTables(transaction).setReverted(task, since: since) }
         }
-        for task in tasks { held[task] = since }
+        for task in deletes { held[task] = since }
+        for task in reverts { reverted[task] = since }
     }
 
     private func release(_ tasks: Set<String>) async throws {
@@ -71,28 +77,32 @@ extension TaskSync {
     }
 
     /// Moves the documents of tasks whose files are gone to the trash, and what is left of their
-    /// attachments to the local trash.
+    /// attachments to the local trash. Tasks that have no documents any more are forgotten.
     ///
     /// - Returns: The tasks whose documents have another version.
-    private func trash(_ nodes: [(task: String, version: Timestamp)]) async throws -> Set<String> {
+    private func trash(_ nodes: [(task: String, version: Timestamp?)]) async throws -> Set<String> {
         guard !nodes.isEmpty else { return [] }
         let tasks = nodes.map(\.task)
         let files = try await files(of: tasks)
-        // What others are told to delete must not be back on this disk after a power cut.
+        // What others are told to delete must not be back on this disk after a power cut, as a new task, say.
         folder.synchronize(files.map(\.path))
         // A name that another file has got is not left for one that continues the task.
-        let left = tasks.filter { held[$0] == nil && index.path(of: $0).map(folder.isAbsent) == true }
-        try await noteDeleted(left)
+        let left = nodes.filter { node in
+            node.version != nil && held[node.task] == nil && index.path(of: node.task).map(folder.isAbsent) == true
+        }
+        try await noteDeleted(left.map(\.task))
         try await trashAttachments(beside: files)
         let changed = try await client.transaction { transaction in
             let tables = SyncTables(transaction)
             var changed: Set<String> = []
             for (task, version) in nodes {
-                guard RemoteTreeReader.version(of: try transaction.task(task)) == version else {
-                    changed.insert(task)
-                    continue
+                if let version {
+                    guard RemoteTreeReader.version(of: try transaction.task(task)) == version else {
+                        changed.insert(task)
+                        continue
+                    }
+                    try Self.trash(task, in: transaction)
                 }
-                try Self.trash(task, in: transaction)
                 try tables.forget(task)
             }
             return changed
@@ -101,22 +111,22 @@ extension TaskSync {
         return changed
     }
 
-    /// Moves files whose documents are gone to the local trash, each with its attachments.
+    /// Moves files to the local trash. Those that are not written again take their attachments along.
     ///
     /// - Returns: The files that have changed. One that is gone may have moved, which is an edit.
-    private func trashFiles(_ nodes: [(task: String, stamp: Stamp)]) async throws -> [TaskPath] {
+    private func trashFiles(_ nodes: [(task: String, stamp: Stamp, isWritten: Bool)]) async throws -> [TaskPath] {
         guard !nodes.isEmpty else { return [] }
         let rows = try await client.reading { transaction in
-            try nodes.compactMap { task, stamp in
-                try SyncTables(transaction).file(task).flatMap { Stamp($0.stamp) == stamp ? $0 : nil }
-            }
+            try nodes.compactMap { node in try SyncTables(transaction).file(node.task).map { ($0, node) } }
         }
         var changed: [TaskPath] = []
         var trashed: [FileRow] = []
-        for row in rows {
+        for (row, node) in rows {
             do {
-                let file = TrashItem(path: row.path, expecting: .stamp(row.stamp))
-                switch try await trashBeside(row.task, row.path, with: file) {
+                let file = TrashItem(path: row.path, expecting: .stamp(FileStamp(node.stamp)))
+                switch node.isWritten ? try folder.trash([file]) : try await trashBeside(row.task, row.path, with: file)
+                {
+                case .trashed where node.isWritten: try await restoreFiles(of: [row.task])
                 case .trashed: trashed.append(row)
                 case .changed(let path, .some): changed.append(path)
                 case .changed(_, nil), nil: isMissing(row)
@@ -128,17 +138,6 @@ extension TaskSync {
         try await forgetFiles(of: trashed.map(\.task))
         for row in trashed { removeIfEmpty(row.path.parent) }
         return changed
-    }
-
-    /// Forgets tasks that have neither files nor documents any more. What is left of their
-    /// attachments goes to the local trash.
-    private func forgetGone(_ tasks: [String]) async throws {
-        guard !tasks.isEmpty else { return }
-        let files = try await files(of: tasks)
-        // Back after a power cut, they would be new tasks.
-        folder.synchronize(files.map(\.path))
-        try await trashAttachments(beside: files)
-        try await forgetFiles(of: tasks)
     }
 
     /// Lets the export give tasks files again, under the names that it allocates. What is beside a

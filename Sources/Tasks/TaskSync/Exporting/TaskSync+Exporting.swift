@@ -150,10 +150,12 @@ extension TaskSync {
                         return true
                     }
                 }
-                noteMisnamed(item.task, plan, in: directory)
                 switch plan {
-                case .nothing: problems["export \(item.task)"] = nil
+                case .nothing:
+                    noteMisnamed(item.task, at: index.path(of: item.task), in: directory)
+                    problems["export \(item.task)"] = nil
                 case .create(let path, let bytes):
+                    noteMisnamed(item.task, at: path, in: directory)
                     reserved.insert(path)
                     let row = FileRow(
                         task: item.task, path: path, list: knownList(list),
@@ -161,6 +163,7 @@ extension TaskSync {
                     writes.append(
                         (row, FolderWrite(path: path, bytes: bytes, expecting: .absent, identifier: item.task)))
                 case .update(var row, let path, let bytes):
+                    noteMisnamed(item.task, at: path, in: directory)
                     // With the path in one step: the directory that a file is in must be that of
                     // the list it is known to be in.
                     if row.list != list { row.list = knownList(list) }
@@ -218,9 +221,9 @@ extension TaskSync {
         for item in items {
             await exportAttachments(of: item.view)
             noteParked(item)
-            noteMisnamed(item.task, nil, in: .root)
+            noteMisnamed(item.task, at: nil, in: .root)
             problems["export \(item.task)"] = nil
-            files[item.task] = item.row.map { PathState(unchanged: $0, item.view) }
+            files[item.task] = item.row.map { PathState($0, item.view) }
         }
         return try await perform(plan(files, RecentChanges())).files
     }
@@ -292,14 +295,7 @@ extension TaskSync {
     }
 
     /// Remembers whose file could not have the name that is its own, because something else has it.
-    private func noteMisnamed(_ task: String, _ plan: FileExport.Plan?, in directory: TaskPath) {
-        let path: TaskPath?
-        switch plan {
-        case .create(let wanted, _): path = wanted
-        case .update(_, let wanted, _): path = wanted
-        case .nothing: path = index.path(of: task)
-        case nil: path = nil
-        }
+    private func noteMisnamed(_ task: String, at path: TaskPath?, in directory: TaskPath) {
         if let path, let right = try? rightPath(of: task, in: directory), right != path {
             misnamed.insert(task)
         } else {

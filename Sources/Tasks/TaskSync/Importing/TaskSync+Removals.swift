@@ -72,9 +72,12 @@ extension TaskSync {
         noteMissing(files.keys.compactMap { index.path(of: $0) })
     }
 
-    /// Plans what becomes of tasks whose files or documents are gone.
+    /// Plans what becomes of some tasks.
     ///
-    /// - Parameter files: what is known of the file of each task.
+    /// - Parameters:
+    ///   - files: what is known of the file of each task.
+    ///   - recent: the changes before and after those of the plan, which are of one kind.
+    ///   - decision: the user's decision about those of the tasks that are held.
     func plan(
         _ files: [String: PathState], _ recent: RecentChanges, _ decision: Decision? = nil
     ) async throws -> Reconciliation.Plan {
@@ -85,10 +88,12 @@ extension TaskSync {
             try Trees(of: files, otherTaskCount: others, userID: userID, machineTime: time, transaction)
         }
         var conditions = Conditions()
-        conditions.deletes = recent
-        for task in files.keys where held[task] != nil {
+        (conditions.deletes, conditions.reverts) = (recent, recent)
+        for task in files.keys {
             let node = NodeID.task(TaskID(task))
-            conditions.held[node] = .delete
+            if held[task] != nil { conditions.held[node] = .delete }
+            // Without a decision the number of reverts decides again.
+            if decision != nil, reverted[task] != nil { conditions.held[node] = .revert }
             conditions.decisions[node] = decision
         }
         return Planner.plan(trees, conditions)
@@ -127,7 +132,7 @@ extension TaskSync {
     /// Sends held deletes and reverts.
     package func approveDeletes(_ tasks: [String]) async throws {
         try await withExclusiveAccess {
-            try await sendReverts(tasks.filter { reverted[$0] != nil })
+            try await decideReverts(tasks.filter { reverted[$0] != nil }, .approve)
             try await decide(tasks, .approve)
             try await exportChanges()
         }
@@ -136,7 +141,7 @@ extension TaskSync {
     /// Brings the files of held deletes back, and those of held reverts to what their tasks are.
     package func restoreDeletes(_ tasks: [String]) async throws {
         try await withExclusiveAccess {
-            try await undoReverts(tasks.filter { reverted[$0] != nil })
+            try await decideReverts(tasks.filter { reverted[$0] != nil }, .restore)
             try await decide(tasks, .restore)
             try await exportRetries()
         }

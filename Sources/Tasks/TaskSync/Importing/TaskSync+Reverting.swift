@@ -1,13 +1,14 @@
 import DocumentClient
 import DocumentModel
+import Reconciliation
 import SQLite
 import SystemIO
 import SystemService
 import TaskFolder
 import TaskModel
 
-/// Files that went back to an older version, as by a copy of an old backup over the directory; see
-/// `RevertGuard`.
+/// Files that went back to an older version, as by a copy of an old backup over the directory. The
+/// planner holds many of them.
 extension TaskSync {
     /// Holds those of the files that are older versions of their tasks if these are many.
     ///
@@ -15,32 +16,48 @@ extension TaskSync {
     /// - Returns: The files that are not held.
     func withoutHeldReverts(_ files: [ImportedFile], following: Int) async throws -> [ImportedFile] {
         let known = files.filter { !$0.isNew && $0.source == nil && $0.deleted == nil && $0.joined == nil }
-        let older = Set(try await reverts(among: known.map { ($0.task, $0.file.bytes) }))
-        guard !older.isEmpty else { return files }
-        let (tasks, others) = (older.sorted(), reverted.keys.count { !older.contains($0) })
-        let now = environment.now() - start
-        if revertGuard.mayBeMany(tasks, held: others, following: following, at: now) {
-            reviewRevertsLater()
-        } else if !revertGuard.holds(tasks, held: others, of: index.count, at: now) {
-            return files
-        }
-        let since = configuration.wallClock()
-        let new = older.filter { reverted[$0] == nil }
-        if !new.isEmpty {
-            try await client.transaction { transaction in
-                for task in new { try SyncTables(transaction).setReverted(task, since: since) }
-            }
-            for task in new { reverted[task] = since }
-        }
-        return files.filter { !older.contains($0.task) }
+        let older = try await formerVersions(among: known.map { ($0.task, $0.stamp, $0.file.bytes) })
+        let others = reverted.keys.count { older[$0] == nil }
+        let held = try await reconcile(reverts: older, recentReverts(older, following: others + following))
+        if !held.isEmpty { reviewRevertsLater() }
+        return files.filter { !held.contains($0.task) }
     }
 
-    /// The tasks whose files say what they said before the version that was last in step.
-    private func reverts(among files: [(task: String, bytes: [UInt8])]) async throws -> [String] {
+    private func recentReverts(_ files: [String: PathState], following: Int) -> RecentChanges {
+        let nodes = Set(files.keys.map { NodeID.task(TaskID($0)) })
+        return recentReverts.recent(besides: nodes, at: environment.now() - start, following: following)
+    }
+
+    /// Plans what becomes of files that went back to older versions, and performs it. What the plan
+    /// takes for edits is left to the import.
+    ///
+    /// - Returns: The tasks whose reverts are held.
+    private func reconcile(
+        reverts files: [String: PathState], _ recent: RecentChanges, _ decision: Decision? = nil
+    ) async throws -> Set<String> {
         guard !files.isEmpty else { return [] }
+        let plan = try await plan(files, recent, decision)
+        var records = plan
+        if decision != .restore { records.operations.removeAll { ![.hold(.revert), .release].contains($0.action) } }
+        for path in try await perform(records).files { changes.noteFound(path) }
+        recentReverts.add(plan, at: environment.now() - start)
+        return Set(files.keys.filter { plan.reasons[.task(TaskID($0))] == .heldForReview(.revert) })
+    }
+
+    /// Those of files that say what they said before the version that was last in step.
+    private func formerVersions(
+        among files: [(task: String, stamp: FileStamp, bytes: [UInt8])]
+    ) async throws -> [String: PathState] {
+        guard !files.isEmpty else { return [:] }
         return try await client.reading { transaction in
             let tables = SyncTables(transaction)
-            return try files.filter { try tables.isFormerVersion($0.bytes, of: $0.task) }.map(\.task)
+            var found: [String: PathState] = [:]
+            for file in files where try tables.isFormerVersion(file.bytes, of: file.task) {
+                guard var row = try tables.file(file.task) else { continue }
+                (row.stamp, row.bytes) = (file.stamp, file.bytes)
+                found[file.task] = PathState(row, try transaction.task(file.task), isFormerVersion: true)
+            }
+            return found
         }
     }
 
@@ -48,7 +65,7 @@ extension TaskSync {
     /// is edited, or as it was before, waits no more.
     func isHeldRevert(_ path: TaskPath, _ content: TaskFileContent) async throws -> Bool {
         guard let task = index[path]?.task, reverted[task] != nil else { return false }
-        if try await !reverts(among: [(task, content.bytes)]).isEmpty { return true }
+        if try await !formerVersions(among: [(task, content.stamp, content.bytes)]).isEmpty { return true }
         try await forgetReverts([task])
         return false
     }
@@ -77,46 +94,25 @@ extension TaskSync {
                 lastRevert = last
                 return
             }
-            try await settleReverts()
+            try await decideReverts(reverted.keys.sorted())
             try await exportRetries()
         }
     }
 
-    /// Sends the reverts that wait if they turned out to be few, and forgets those whose files have gone.
-    private func settleReverts() async throws {
-        try await forgetReverts(reverted.keys.filter { index.path(of: $0) == nil })
-        let tasks = reverted.keys.sorted()
-        if !revertGuard.holds(tasks, of: index.count, at: environment.now() - start) { try await sendReverts(tasks) }
-    }
-
-    /// Takes reverts for edits.
-    func sendReverts(_ tasks: [String]) async throws {
-        try await forgetReverts(tasks)
-        try await importFiles(tasks.compactMap { index.path(of: $0) }, sendsReverts: true)
-    }
-
-    /// Moves the files of held reverts to the local trash, and writes them again as their tasks are.
-    func undoReverts(_ tasks: [String]) async throws {
-        for task in tasks {
-            guard let path = index.path(of: task) else { continue }
-            do throws(FolderError) {
-                guard let stamp = try folder.stamp(path) else { continue }
-                _ = try folder.trash([TrashItem(path: path, expecting: .stamp(stamp))])
-            } catch {
-                note(
-                    SyncProblem(code: "not-written", subject: path.string, message: error.message, hint: nil),
-                    for: "export \(task)")
-                continue
-            }
-            try await client.transaction { transaction in
-                try SyncTables(transaction).setReverted(task, since: nil)
-                try SyncTables(transaction).removeFile(task)
-            }
-            reverted[task] = nil
-            index.remove(task: task)
-            retries.insert(task)
-        }
-        retries.formUnion(misnamed)
+    /// Plans again what becomes of reverts that are held, by the decision of the user or by their
+    /// number. What is not held any more is read, and that of files that have gone is forgotten.
+    func decideReverts(_ tasks: [String], _ decision: Decision? = nil) async throws {
+        let files = try await formerVersions(
+            among: tasks.compactMap { task in
+                index.path(of: task).flatMap { try? folder.read($0) }.map { (task, $0.stamp, $0.bytes) }
+            })
+        var recent = recentReverts(files, following: 0)
+        recent.isHolding = false
+        let held = try await reconcile(reverts: files, recent, decision)
+        let decided = tasks.filter { !held.contains($0) }
+        try await forgetReverts(decided)
+        guard decision != .restore else { return }
+        try await importFiles(decided.compactMap { index.path(of: $0) }, sendsReverts: true)
     }
 
     func forgetReverts(_ tasks: [String]) async throws {

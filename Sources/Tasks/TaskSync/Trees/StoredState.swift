@@ -122,8 +122,10 @@ struct RemoteTreeReader {
     /// - Parameters:
     ///   - row: the task's file when both last agreed, whose layout counts where the document has none.
     ///   - now: the moment of the look, for a document that is about to go to the trash.
+    ///   - keepsFields: whether the contents are more than a digest.
     static func state(
-        of view: DocumentSnapshot, _ row: FileRow?, userID: String, now: Reconciliation.Retention.Moment
+        of view: DocumentSnapshot, _ row: FileRow?, userID: String, now: Reconciliation.Retention.Moment,
+        keepsFields: Bool = true
     ) -> RemoteState {
         if view.isAwaited { return .unknown }
         guard view.exists else { return .absent }
@@ -131,7 +133,8 @@ struct RemoteTreeReader {
         let shadow = row.flatMap { try? TaskFile(parsing: $0.bytes, named: $0.path.name) }
         let (name, contents) = TaskState.state(of: fields, insteadOf: shadow)
         let item = TaskItem(withoutAttachments: fields)
-        let state = NodeState(parent: item.listId.map { .list(ListID($0)) }, name: name, contents: contents)
+        var state = NodeState(parent: item.listId.map { .list(ListID($0)) }, name: name, contents: contents)
+        if !keepsFields { state.contents.fields = [:] }
         guard item.isDeleted || FileExport.isBeingDeleted(view) else {
             return .living(node(state, view, userID: userID))
         }

@@ -141,6 +141,15 @@ extension ContentDigest {
     }
 }
 
+extension FileStamp {
+    init(_ stamp: Stamp) {
+        self.init(
+            device: stamp.file.device, inode: stamp.file.inode, size: stamp.size,
+            modified: FileTime(seconds: stamp.modified.seconds, nanoseconds: stamp.modified.nanoseconds),
+            changed: FileTime(seconds: stamp.changed.seconds, nanoseconds: stamp.changed.nanoseconds))
+    }
+}
+
 extension Stamp {
     init(_ stamp: FileStamp) {
         self.init(

@@ -25,51 +25,35 @@ extension Trees {
         for (task, file) in files {
             let (id, view, row) = (NodeID.task(TaskID(task)), try transaction.task(task), try tables.file(task))
             local[id] = file
-            remote[id] = RemoteTreeReader.state(of: view, row, userID: userID, now: now).withoutFields
+            remote[id] = RemoteTreeReader.state(of: view, row, userID: userID, now: now, keepsFields: false)
             synced[id] = row.flatMap { SyncedNode($0, view) }
         }
     }
 }
 
 extension PathState {
-    /// Creates the state of a file that is as it was when both sides last agreed.
-    init(unchanged row: FileRow, _ view: DocumentSnapshot) {
+    /// Creates the state of a file that is where it was when both sides last agreed.
+    ///
+    /// - Parameter row: the file's row of then, with the stamp and the text that it has now.
+    init(_ row: FileRow, _ view: DocumentSnapshot, isFormerVersion: Bool = false) {
         guard let node = SyncedNode(row, view) else {
             self = .unreachable(.malformed)
             return
         }
         self = .present(
-            LocalFile(location: node.location, stamp: Stamp(row.stamp), contents: node.state.contents))
+            LocalFile(
+                location: node.location, stamp: Stamp(row.stamp), contents: node.state.contents,
+                isFormerVersion: isFormerVersion))
     }
 }
 
 extension SyncedNode {
-    /// Creates what a task's file and document last agreed on, without the fields; `nil` if the row's
+    /// Creates what a task's file and document agree on in a row, without the fields; `nil` if the row's
     /// text is no task file.
     fileprivate init?(_ row: FileRow, _ view: DocumentSnapshot) {
         let isNameChosen = view.exists ? TaskLayout.fileName(of: view.fields(pendingTimes: .previous)) != nil : nil
-        guard let state = SyncedTreeReader.state(of: row, isNameChosen: isNameChosen) else { return nil }
-        let location = Location(row.list.map { .list(ListID($0)) }, FileName(row.path.name))
-        self.init(state: state.withoutFields, location: location)
-    }
-}
-
-extension NodeState {
-    fileprivate var withoutFields: NodeState {
-        NodeState(parent: parent, name: name, contents: Contents(digest: contents.digest))
-    }
-}
-
-extension RemoteState {
-    fileprivate var withoutFields: RemoteState {
-        switch self {
-        case .living(var node):
-            node.state = node.state.withoutFields
-            return .living(node)
-        case .trashed(var node, let since):
-            node.state = node.state.withoutFields
-            return .trashed(node, since: since)
-        case .absent, .unknown: return self
-        }
+        guard var state = SyncedTreeReader.state(of: row, isNameChosen: isNameChosen) else { return nil }
+        state.contents.fields = [:]
+        self.init(state: state, location: Location(state.parent, FileName(row.path.name)))
     }
 }
