@@ -2,6 +2,7 @@ import DocumentClient
 import DocumentModel
 import DocumentStore
 import FirestoreProtocol
+import Reconciliation
 import Simulation
 import Synchronization
 import SystemTestKit
@@ -79,10 +80,10 @@ struct RetentionTests {
     func `both clocks have to say so`(days: Int, remote: Int64, local: Int64, isOver: Bool) {
         let start = Retention.Moment(Timestamp(microseconds: 1_790_000_000_000_000))
         let now = Retention.Moment(
-            remote: Timestamp(microseconds: start.remote.microseconds + remote * Self.day * 1_000_000),
-            local: start.local + local * Self.day)
+            server: Timestamp(microseconds: start.server.microseconds + remote * Self.day * 1_000_000),
+            machine: start.machine + local * Self.day)
         #expect(Retention(days: days).isOver(since: start, at: now) == isOver)
-        let absurd = Retention.Moment(remote: Timestamp(microseconds: .min), local: .min)
+        let absurd = Retention.Moment(server: Timestamp(microseconds: .min), machine: .min)
         #expect(!Retention(days: days).isOver(since: absurd, at: now))
     }
 

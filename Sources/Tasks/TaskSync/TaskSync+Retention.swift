@@ -1,5 +1,6 @@
 import DocumentClient
 package import DocumentModel
+import Reconciliation
 import SystemIO
 import SystemService
 import TaskFolder
@@ -31,7 +32,7 @@ extension TaskSync {
         guard retention.days > 0, rootHold == nil, !isPaused, await client.currentStatus.isCurrent,
             let time = try await client.reading({ try $0.remoteTime })
         else { return }
-        let now = Retention.Moment(remote: time, local: configuration.wallClock())
+        let now = Retention.Moment(server: time, machine: configuration.wallClock())
         try await withExclusiveAccess { try await emptyLocalTrash(retention, now) }
         do { try await purgeOwnHistory(retention, now) } catch let error as RemoteError {
             return logger.info("the history is not emptied: \(error.message)")
@@ -124,7 +125,7 @@ extension TaskSync {
         let names = try folder.recoveredNames()
         guard !names.isEmpty else { return (0, nil) }
         let seen = try await client.reading { try SyncTables($0).trashed() }
-        return (names.count, names.compactMap { seen[Self.key(ofRecovered: $0)]?.remote }.min().flatMap(trashKeeps))
+        return (names.count, names.compactMap { seen[Self.key(ofRecovered: $0)]?.server }.min().flatMap(trashKeeps))
     }
 
     /// Deletes what downloads have left that were given up or are not wanted any more, and copies
@@ -202,5 +203,5 @@ extension TaskSync {
 
 extension Retention.Moment {
     /// A time that the remote gave, which a clock that is right here would have shown as well.
-    init(_ time: Timestamp) { self.init(remote: time, local: time.microseconds / 1_000_000) }
+    init(_ time: Timestamp) { self.init(server: time, machine: time.microseconds / 1_000_000) }
 }

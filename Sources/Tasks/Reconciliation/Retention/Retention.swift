@@ -32,4 +32,13 @@ package struct Retention: Hashable, Sendable {
         else { return false }
         return min(byServer / 1_000_000, byMachine) >= needed
     }
+
+    /// Returns the server's time at which something that was put into the trash at `start` has been there
+    /// long enough; `nil` if that is never.
+    package func end(since start: Timestamp) -> Timestamp? {
+        guard days > 0, case (let length, false) = Int64(days).multipliedReportingOverflow(by: 86_400_000_000),
+            case (let end, false) = start.microseconds.addingReportingOverflow(length)
+        else { return nil }
+        return Timestamp(microseconds: end)
+    }
 }

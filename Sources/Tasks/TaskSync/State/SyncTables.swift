@@ -1,6 +1,7 @@
 import DocumentClient
 import DocumentModel
 import ObjectStorage
+import Reconciliation
 import SQLite
 import SystemIO
 import TaskFolder
@@ -228,7 +229,7 @@ struct SyncTables {
         var seen: [String: Retention.Moment] = [:]
         try database.query("SELECT entry, remote, local FROM sync_trash") { row in
             seen[row.text(0)] = Retention.Moment(
-                remote: Timestamp(microseconds: row.int64(1)), local: row.int64(2))
+                server: Timestamp(microseconds: row.int64(1)), machine: row.int64(2))
         }
         return seen
     }
@@ -236,7 +237,7 @@ struct SyncTables {
     func putTrashed(_ entry: String, _ moment: Retention.Moment) throws {
         try database.execute(
             "INSERT OR REPLACE INTO sync_trash VALUES (?, ?, ?)",
-            [.text(entry), .integer(moment.remote.microseconds), .integer(moment.local)])
+            [.text(entry), .integer(moment.server.microseconds), .integer(moment.machine)])
     }
 
     func removeTrashed(_ entry: String) throws {

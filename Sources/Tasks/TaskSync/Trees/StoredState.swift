@@ -93,7 +93,7 @@ struct RemoteTreeReader {
     /// - Parameters:
     ///   - isComplete: whether the server has reported all documents.
     ///   - now: the moment of the look, for documents that are about to go to the trash.
-    func tree(isComplete: Bool, now: Reconciliation.Retention.Moment) -> RemoteTree {
+    func tree(isComplete: Bool, now: Retention.Moment) -> RemoteTree {
         var tree = RemoteTree()
         tree.isComplete = isComplete
         tree.implied = implied
@@ -124,7 +124,7 @@ struct RemoteTreeReader {
     ///   - now: the moment of the look, for a document that is about to go to the trash.
     ///   - keepsFields: whether the contents are more than a digest.
     static func state(
-        of view: DocumentSnapshot, _ row: FileRow?, userID: String, now: Reconciliation.Retention.Moment,
+        of view: DocumentSnapshot, _ row: FileRow?, userID: String, now: Retention.Moment,
         keepsFields: Bool = true
     ) -> RemoteState {
         if view.isAwaited { return .unknown }
@@ -138,7 +138,7 @@ struct RemoteTreeReader {
         guard item.isDeleted || FileExport.isBeingDeleted(view) else {
             return .living(node(state, view, userID: userID))
         }
-        let since = item.deletedTime.map { Reconciliation.Retention.Moment(server: $0, machine: now.machine) }
+        let since = item.deletedTime.map { Retention.Moment(server: $0, machine: now.machine) }
         return .trashed(node(state, view, userID: userID), since: since ?? now)
     }
 

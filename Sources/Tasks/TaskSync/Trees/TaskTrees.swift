@@ -20,7 +20,7 @@ extension Trees {
         self.init()
         synced = SyncedTree(otherTaskCount: otherTaskCount)
         let tables = SyncTables(transaction)
-        let now = Reconciliation.Retention.Moment(
+        let now = Retention.Moment(
             server: try transaction.remoteTime ?? Timestamp(microseconds: 0), machine: machineTime)
         for (task, file) in files {
             let (id, view, row) = (NodeID.task(TaskID(task)), try transaction.task(task), try tables.file(task))

@@ -38,7 +38,7 @@ package struct TreeReader: Sendable {
         let (stored, serverTime) = try await client.reading { (try StoredState($0), try $0.remoteTime) }
         let isCurrent = await client.currentStatus.isCurrent
         let documents = RemoteTreeReader(stored, userID: userID)
-        let now = Reconciliation.Retention.Moment(
+        let now = Retention.Moment(
             server: serverTime ?? Timestamp(microseconds: 0), machine: machineTime)
         let synced = SyncedTreeReader(stored)
         var reading = Reading()
