@@ -1,7 +1,7 @@
 import TaskModel
 
 /// The names of files and directories, made of the names that documents ask for, and back.
-enum NodeName {
+package enum NodeName {
     /// Returns the name of a node's file: the wanted name made fit for a file, with a number above 1
     /// in parentheses.
     static func fileName(of kind: NodeKind, for name: FileName, number: Int = 1) -> FileName {
@@ -56,9 +56,9 @@ enum NodeName {
         return !isDirectory || !name.bytes.elementsEqual("4913".utf8)
     }
 
-    /// A directory named like a task file, or like a temporary file of an editor's, would not count
-    /// as a list.
-    private static func directory(for name: String, number: Int) -> String {
+    /// Returns the name of a list's directory. One named like a task file, or like a temporary file of an
+    /// editor's, would not count as a list.
+    package static func directory(for name: String, number: Int) -> String {
         var name = TaskFileName.folder(for: name, number: number).name
         if name.lowercased().hasSuffix(TaskFileName.suffix) { name = name.dropLast(TaskFileName.suffix.count) + "-md" }
         let isTemporary = temporaryEnds.contains { name.hasSuffix($0) } || name == "4913"

@@ -1,4 +1,5 @@
 import DocumentClient
+import Reconciliation
 import TaskFolder
 import TaskModel
 
@@ -51,9 +52,9 @@ struct ListIndex {
     {
         let parts = name.split(separator: "/").map(String.init)
         var path = TaskPath.root
-        for part in parts.dropLast() { path = try path.appending(component(for: part, 1)) }
+        for part in parts.dropLast() { path = try path.appending(NodeName.directory(for: part, number: 1)) }
         for number in NameAllocator.numbers(from: first) {
-            let found = try path.appending(component(for: parts.last ?? "", number))
+            let found = try path.appending(NodeName.directory(for: parts.last ?? "", number: number))
             if try !isTaken(found) { return found }
         }
         throw FolderError(.exists, "there is no free name for another list '\(name)'; rename some of them")
@@ -62,13 +63,5 @@ struct ListIndex {
     /// Whether a list's directory can have the list's name, byte for byte.
     static func isExact(_ name: String) -> Bool {
         (try? directory(named: name) { _ in false })?.string.utf8.elementsEqual(name.utf8) ?? false
-    }
-
-    /// A name that a list's directory can have: one like a task's file, or like a temporary file of
-    /// an editor's, is taken for none.
-    private static func component(for part: String, _ number: Int) -> String {
-        var name = TaskFileName.folder(for: part, number: number).name
-        if name.lowercased().hasSuffix(TaskFileName.suffix) { name = name.dropLast(TaskFileName.suffix.count) + "-md" }
-        return TaskPath.isIgnored(name) ? "\(name)-" : name
     }
 }
