@@ -62,7 +62,7 @@ let package = Package(
         target("SystemIO", in: "System", uses: ["CLinux", "CivilTime"]),
         target("SystemService", in: "System", uses: ["CSystemd", "CivilTime", "SystemIO"]),
         target("SQLite", in: "System", uses: ["CSQLite", "SystemIO"]),
-        target("PostgreSQL", in: "System", uses: ["CPQ"]),
+        target("PostgreSQL", in: "System", uses: ["CPQ", "SystemIO"]),
         target("YAML", in: "System", uses: ["CYAML"]),
         target("XML", in: "System", uses: ["CExpat"]),
         target("Ustar", in: "System"),
@@ -257,7 +257,7 @@ let package = Package(
         tests("Merge", uses: ["DocumentModel"]),
         tests(
             "DocumentStore", uses: ["DocumentModel", "DocumentStoreTestKit", "FirestoreProtocol", "SQLite", "SystemIO"]),
-        tests("PostgreSQL", uses: ["PostgresTestKit"]),
+        tests("PostgreSQL", uses: ["PostgresTestKit", "SystemIO"]),
         tests(
             "PostgresStore",
             uses: [

@@ -67,6 +67,41 @@ struct ReplicaTests {
         for store in stores { await store.close() }
     }
 
+    @Test(.timeLimit(.minutes(1)))
+    func `a listener learns of another store's commit by notification, and without one by reading`() async throws {
+        let temporary = try TemporaryDatabase()
+        let server = PostgresConfiguration(url: temporary.url)
+        let peers = [try await PostgresPeers(server), try await PostgresPeers(server)]
+        while peers.contains(where: { $0.count == 0 }) { await Task.yield() }
+        for isNotified in [true, false] {
+            var stores: [PostgresDocumentStore] = []
+            for peers in peers {
+                var configuration = PostgresDocumentStore.Configuration()
+                configuration.peers = isNotified ? peers : nil
+                // Only one of the two can be the reason why the test ends.
+                configuration.pollInterval = isNotified ? .seconds(3600) : .milliseconds(200)
+                stores.append(try await temporary.open(configuration))
+            }
+            var client = ListenClient(stores[1])
+            let query = Query(parent: ParentName(TemporaryDatabase.name), collectionID: "a")
+            await client.stream.add(ListenTarget(id: 1, selection: .query(query)))
+            try await client.advance(untilAnswered: [1])
+            var times: [Duration] = []
+            for number in 0..<(isNotified ? 200 : 3) {
+                let start = ContinuousClock.now
+                let commit = try await stores[0].commit([try set("a/\(isNotified)", Int64(number))])
+                try await client.advance(through: commit.commitTime)
+                times.append(ContinuousClock.now - start)
+            }
+            times.sort()
+            print(
+                "commit and listener of the other store: p50 \(times[times.count / 2]), max \(times[times.count - 1])")
+            await client.stream.cancel()
+            for store in stores { await store.close() }
+        }
+        for peers in peers { await peers.close() }
+    }
+
     @Test func `a precondition holds against the commits of other stores`() async throws {
         let temporary = try TemporaryDatabase()
         let stores = [try await temporary.open(), try await temporary.open()]

@@ -10,7 +10,7 @@ package import SystemIO
 /// Every server may apply any commit. The order of commits is that of the clock in the database's
 /// row, which a writer locks for its transaction, so a commit's time is known before it is
 /// acknowledged and no reader ever finds an earlier one later. Listeners learn of other servers'
-/// commits from the log of changes, at the latest after `pollInterval`.
+/// commits from the log of changes: as soon as they notify, and at the latest after `pollInterval`.
 package final class PostgresDocumentStore: SnapshotStore, OpenDocumentStore {
     package struct Configuration: Sendable {
         package var transactionIdleLimit = Duration.seconds(60)
@@ -34,6 +34,8 @@ package final class PostgresDocumentStore: SnapshotStore, OpenDocumentStore {
         /// Returns the time in microseconds since 1970.
         package var now: @Sendable () -> Int64 = StoreClock.system
         package var environment = Environment.system
+        /// The other servers, which are notified of commits and notify of theirs; nil for none.
+        package var peers: PostgresPeers?
 
         package init() {}
     }
@@ -64,7 +66,7 @@ package final class PostgresDocumentStore: SnapshotStore, OpenDocumentStore {
         let known: Int64
         do {
             let connection = try session.connected()
-            try PostgresSchema.migrate(connection)
+            try connection.migrate("ferry", PostgresSchema.migrations)
             (partition, epoch) = try PostgresSchema.database(
                 database.description, newEpoch: RandomBytes.make(8), connection)
             if let exemptions = configuration.indexExemptions {
@@ -99,6 +101,7 @@ package final class PostgresDocumentStore: SnapshotStore, OpenDocumentStore {
                 transactions.expire()
             }
         }
+        configuration.peers?.onNotification(writer.topic) { [weak writer] in writer?.catchUpSoon() }
         let interval = configuration.pollInterval
         polling = Task { [weak writer] in
             while (try? await environment.sleep(for: interval)) != nil { writer?.catchUpSoon() }
@@ -127,6 +130,24 @@ package final class PostgresDocumentStore: SnapshotStore, OpenDocumentStore {
 
     /// Commit times follow the clock of the database server, which they are not compared with.
     package var leadOfCommits: Duration? { nil }
+
+    /// Returns the number of documents of each user, also while servers run.
+    ///
+    /// - Throws: `DocumentStoreError`.
+    package static func documentCounts(
+        _ database: DatabaseName, _ server: PostgresConfiguration
+    ) throws -> [String: Int64] {
+        do {
+            let rows = try PostgresSession(server).connected().run(
+                """
+                SELECT u.owner, u.documents FROM ferry.usage u JOIN ferry.database d USING(partition) WHERE d.name=$1
+                """, [.text(database.description)])
+            let counts = (0..<rows.count).map { (rows.text($0, 0), rows.integer($0, 1)) }
+            return Dictionary(counts, uniquingKeysWith: { first, _ in first })
+        } catch {
+            throw DocumentStoreError(ofPostgres: error)
+        }
+    }
 
     /// Completes the submitted commits, ends the listeners, and closes the connections.
     package func close() async {

@@ -91,37 +91,6 @@ enum PostgresSchema {
         ]
     ]
 
-    /// Brings the tables to the present version. Servers that start at the same time take turns.
-    ///
-    /// - Throws: `PostgresError`, also for tables of a later version of Ferry.
-    static func migrate(_ connection: PostgresConnection) throws(PostgresError) {
-        do {
-            try connection.run("CREATE SCHEMA IF NOT EXISTS ferry")
-            try connection.run(
-                "CREATE TABLE IF NOT EXISTS ferry.migration(version bigint PRIMARY KEY)")
-        } catch  where error.state == "23505" || error.state == "42P06" || error.state == "42P07" {
-            // Another server created them at the same moment.
-        }
-        try connection.run("BEGIN")
-        do throws(PostgresError) {
-            try connection.run("LOCK TABLE ferry.migration IN EXCLUSIVE MODE")
-            let version = try connection.run("SELECT coalesce(max(version), 0) FROM ferry.migration").integer(0, 0)
-            guard version <= Int64(migrations.count) else {
-                throw PostgresError(
-                    "The tables have version \(version), which is later than this program's \(migrations.count). Upgrade it."
-                )
-            }
-            for (index, statements) in migrations.enumerated() where index >= Int(version) {
-                for statement in statements { try connection.run(statement) }
-                try connection.run("INSERT INTO ferry.migration VALUES($1)", [.integer(Int64(index) + 1)])
-            }
-            try connection.run("COMMIT")
-        } catch {
-            _ = try? connection.run("ROLLBACK")
-            throw error
-        }
-    }
-
     /// Returns the number and the epoch of a database, which is created if necessary.
     static func database(
         _ name: String, newEpoch: [UInt8], _ connection: PostgresConnection

@@ -4,6 +4,7 @@ import DocumentStore
 import FirestoreProtocol
 import Glibc
 import PostgreSQL
+import Synchronization
 import SystemIO
 
 /// The writer of one server: applies the commits that its clients request, several in one
@@ -49,7 +50,8 @@ actor PostgresWriter {
     nonisolated private let suggestions = CompositeSuggestions()
     nonisolated private let transactions: TransactionRegistry
     nonisolated private let hub: ListenHub
-    private let database: DatabaseName
+    nonisolated private let isCatchingUp = Atomic(false)
+    nonisolated private let database: DatabaseName
     private let partition: Int64
     private let session: PostgresSession
     private let caches: WriterCaches
@@ -80,6 +82,9 @@ actor PostgresWriter {
     }
 
     deinit { thread.stop() }
+
+    /// The topic of notifications of commits to this database.
+    nonisolated var topic: String { "documents \(database)" }
 
     // MARK: Submitting commits
 
@@ -172,6 +177,7 @@ actor PostgresWriter {
             let statements =
                 batch.statements(token: token) + pruning(at: row.now) + [PostgresStatement("COMMIT")]
             try store(statements, token, at: batch.newest, connection)
+            configuration.peers?.notify(topic)
         } else {
             try connection.send([PostgresStatement("COMMIT")])
         }
@@ -366,7 +372,12 @@ actor PostgresWriter {
 
     /// Learns of the commits of other servers soon. Errors are ignored: the next call comes soon.
     nonisolated func catchUpSoon() {
-        thread.async { [self] in assumeIsolated { try? $0.poll() } }
+        // Notifications that come while a read is due are notified of what it reads.
+        guard !isCatchingUp.exchange(true, ordering: .acquiringAndReleasing) else { return }
+        thread.async { [self] in
+            isCatchingUp.store(false, ordering: .releasing)
+            assumeIsolated { try? $0.poll() }
+        }
     }
 
     private func poll() throws {
@@ -516,13 +527,5 @@ actor PostgresWriter {
             job.continuation.resume(throwing: DocumentStoreError.closed)
         }
         session.close()
-    }
-}
-
-extension PostgresError {
-    /// Whether the same transaction may succeed later: the connection was lost, the server is
-    /// another one now, or transactions were in each other's way.
-    var isTransient: Bool {
-        isDisconnected || isReadOnly || state?.hasPrefix("40") == true || state == "25P03" || state == "55P03"
     }
 }

@@ -41,6 +41,26 @@ package final class PostgresResult {
         withBytes(row, column) { $0.first == 1 }
     }
 
+    /// Returns a value with the type that the server gave it: an integer for booleans as well, and a
+    /// text for types that are neither numbers nor bytes.
+    package func value(_ row: Int, _ column: Int) -> PostgresValue {
+        guard !isNull(row, column) else { return .null }
+        return switch PQftype(result, Int32(column)) {
+        case 20, 21, 23: .integer(integer(row, column))
+        case 16: .integer(boolean(row, column) ? 1 : 0)
+        case 17: .bytes(bytes(row, column))
+        default: .text(text(row, column))
+        }
+    }
+
+    /// The number of columns.
+    package var columnCount: Int { Int(PQnfields(result)) }
+
+    /// The number of rows that the statement changed; 0 for one that changes none.
+    package var changedRowCount: Int {
+        PQcmdTuples(result).flatMap { Int(String(cString: $0)) } ?? 0
+    }
+
     private func contains(_ row: Int, _ column: Int) -> Bool {
         row >= 0 && row < count && column >= 0 && column < Int(PQnfields(result))
     }

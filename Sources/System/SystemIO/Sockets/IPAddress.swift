@@ -50,6 +50,9 @@ package struct IPAddress: Hashable, Sendable {
     /// Limits count by site, because a host in an IPv6 network can use 2^64 addresses.
     package var site: IPAddress { isIPv4 ? self : prefix(64) }
 
+    /// Whether only this machine has the address.
+    package var isLoopback: Bool { isIPv4 ? number >> 24 == 127 : number == 1 }
+
     /// Returns the address with a port, as in a URL: `192.0.2.1:80`, `[2001:db8::1]:80`.
     package func description(withPort port: UInt16) -> String {
         isIPv4 ? "\(self):\(port)" : "[\(self)]:\(port)"
