@@ -141,8 +141,7 @@ let package = Package(
             "IdentityServer", in: "Accounts",
             uses: [
                 "CivilTime", "Cryptography", "HTTPClient", "HTTPMessages", "HTTPServer", "IdentityProtocol", "JSON",
-                "SQLite",
-                "SystemIO", "XML",
+                "PostgreSQL", "SQLite", "SystemIO", "XML",
             ]),
 
         target(
@@ -233,7 +232,7 @@ let package = Package(
             "IdentityTestKit",
             uses: [
                 "AccountClient", "HTTPClient", "HTTPMessages", "HTTPServer", "IdentityProtocol", "IdentityServer",
-                "JSON", "SystemIO", "SystemTestKit",
+                "JSON", "PostgreSQL", "PostgresTestKit", "SystemIO", "SystemTestKit",
             ]),
         tests("JSON"), tests("CivilTime"), tests("SystemIO"), tests("SystemService"),
         tests("SQLite", uses: ["SystemIO"]), tests("YAML"),
@@ -297,7 +296,7 @@ let package = Package(
             "IdentityServer",
             uses: [
                 "AccountClient", "Cryptography", "HTTPClient", "HTTPMessages", "HTTPServer", "IdentityProtocol",
-                "IdentityTestKit", "JSON",
+                "IdentityTestKit", "JSON", "PostgreSQL", "PostgresTestKit",
             ]),
         tests(
             "ServerData",

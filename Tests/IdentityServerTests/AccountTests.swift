@@ -354,7 +354,7 @@ struct AccountTests {
     }
 
     @Test func `accounts and keys survive the server, in files that only it can read`() async throws {
-        try await withIdentity { test in
+        try await withIdentity(accounts: .sqlite) { test in
             let session = try await test.client.signUp(email: "a@b.c", password: "secret1")
             await test.identity.close()
             let again = try await IdentityService(

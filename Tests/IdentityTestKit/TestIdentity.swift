@@ -5,6 +5,8 @@ import HTTPServer
 package import IdentityProtocol
 package import IdentityServer
 package import JSON
+import PostgreSQL
+import PostgresTestKit
 import Synchronization
 import SystemIO
 import SystemTestKit
@@ -48,12 +50,35 @@ package final class TestClock: Sendable {
 /// Signing keys that all tests share, because creating a key takes longer than most tests.
 private let keys = Result { try SigningKeys() }
 
+/// The place of the accounts: an SQLite file, or a database of a real PostgreSQL.
+package enum TestAccounts: CaseIterable, Sendable {
+    case sqlite, postgres
+
+    /// The place of tests that do not choose: PostgreSQL with `FERRY_TEST_DATABASE=postgresql`.
+    package static var usual: TestAccounts {
+        ProcessEnvironment["FERRY_TEST_DATABASE"] == "postgresql" ? .postgres : .sqlite
+    }
+
+    /// Returns an empty place.
+    ///
+    /// - Parameter directory: The directory of the file and of the keys.
+    package func storage(in directory: String) throws -> AccountStorage {
+        switch self {
+        case .sqlite:
+            try keys.get().write(to: "\(directory)/signing-keys.pem")
+            return .directory(directory)
+        case .postgres:
+            return .database(PostgresConfiguration(url: try TemporaryPostgres.shared.get().makeDatabase()), nil)
+        }
+    }
+}
+
 /// Runs an identity server while the body runs.
 ///
 /// - Parameter start: The server's time at the start, in seconds since 1970.
 package func withIdentity(
     start: Int64 = 1_800_000_000, isEmulator: Bool = false, signUp: SignUpPolicy = .open,
-    _ body: (TestIdentity) async throws -> Void
+    accounts: TestAccounts = .usual, _ body: (TestIdentity) async throws -> Void
 ) async throws {
     try await withTemporaryDirectory { directory in
         let clock = TestClock(start)
@@ -62,8 +87,8 @@ package func withIdentity(
         configuration.isEmulator = isEmulator
         configuration.passwordCost = 1 << 4
         configuration.signUp = signUp
-        try keys.get().write(to: "\(directory)/signing-keys.pem")
-        let identity = try await IdentityService(directory: directory, configuration, now: { clock.now })
+        let identity = try await IdentityService(
+            try accounts.storage(in: directory), configuration, now: { clock.now })
         let server = HTTPServer(.tcp(host: "127.0.0.1", port: 0)) { request in
             requests.advance(1)
             return await IdentityRouter(identity).handle(request) ?? HTTPResponse(.notFound)

@@ -1,16 +1,13 @@
 import Cryptography
 import IdentityProtocol
 import JSON
-import SQLite
-import SystemIO
 
-/// The accounts on disk: an SQLite file of mode 0600, on a thread of its own. The rules of sign-in
-/// are in `Accounts`.
+/// The accounts in a database. The rules of sign-in are in `Accounts`.
 ///
 /// Refresh tokens are stored as SHA-256 only. The table `secret` holds the key from which storage
 /// secrets are derived.
-final class AccountStore: Sendable {
-    private let database: SQLiteActor
+struct AccountStore: Sendable {
+    let database: any AccountDatabase
 
     /// The one-time codes of mails.
     var mailCodes: MailCodes { MailCodes(database: database) }
@@ -22,75 +19,19 @@ final class AccountStore: Sendable {
     /// The maximum number of sessions of an account. A new session replaces the oldest one.
     private static let sessionLimit = 100
 
-    init(path: String) throws {
-        // SQLite creates its other files with the mode of this one.
-        _ = try FileDescriptor(path: path, [.readWrite, .create], mode: 0o600)
-        database = try SQLiteActor(path: path) { try $0.migrate("identity", Self.migrations) }
+    init(_ database: any AccountDatabase) {
+        self.database = database
+        columns = Self.ownColumns + ", " + database.linksExpression
     }
 
     func close() async { await database.close() }
 
-    private static let migrations = [
-        SQLiteMigration(
-            "accounts",
-            sql: """
-                CREATE TABLE account(
-                    id TEXT PRIMARY KEY, email TEXT UNIQUE, display_name TEXT, photo_url TEXT,
-                    email_verified INTEGER NOT NULL DEFAULT 0, password BLOB, password_cost INTEGER,
-                    password_updated_at INTEGER, created_at INTEGER NOT NULL, last_login_at INTEGER NOT NULL,
-                    valid_since INTEGER NOT NULL DEFAULT 0, disabled INTEGER NOT NULL DEFAULT 0
-                ) STRICT, WITHOUT ROWID;
-                CREATE TABLE session(
-                    token BLOB PRIMARY KEY, account TEXT NOT NULL REFERENCES account(id) ON DELETE CASCADE,
-                    provider TEXT NOT NULL, authenticated_at INTEGER NOT NULL
-                ) STRICT, WITHOUT ROWID;
-                CREATE INDEX session_account ON session(account, authenticated_at);
-                CREATE TABLE deleted_account(id TEXT PRIMARY KEY, deleted_at INTEGER NOT NULL) STRICT, WITHOUT ROWID;
-                CREATE TABLE secret(name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT, WITHOUT ROWID;
-                CREATE TABLE storage_key(
-                    access_key TEXT PRIMARY KEY, label TEXT NOT NULL, created_at INTEGER NOT NULL
-                ) STRICT, WITHOUT ROWID;
-                """),
-        SQLiteMigration(
-            "invitations, codes that set a password, quotas, data of deleted accounts",
-            sql: """
-                CREATE TABLE invitation(
-                    code BLOB PRIMARY KEY, uses INTEGER NOT NULL, created_at INTEGER NOT NULL, expires_at INTEGER NOT NULL
-                ) STRICT, WITHOUT ROWID;
-                CREATE TABLE password_code(
-                    code BLOB PRIMARY KEY, account TEXT NOT NULL REFERENCES account(id) ON DELETE CASCADE,
-                    expires_at INTEGER NOT NULL
-                ) STRICT, WITHOUT ROWID;
-                CREATE INDEX password_code_account ON password_code(account);
-                ALTER TABLE account ADD COLUMN quota_object_bytes INTEGER;
-                ALTER TABLE account ADD COLUMN quota_documents INTEGER;
-                ALTER TABLE account ADD COLUMN quota_requests INTEGER;
-                CREATE TABLE removal(account TEXT PRIMARY KEY, requested_at INTEGER NOT NULL) STRICT, WITHOUT ROWID;
-                """),
-        SQLiteMigration(
-            "OpenID providers, custom claims, codes of mails, service accounts",
-            sql: """
-                CREATE TABLE provider_link(
-                    provider TEXT NOT NULL, subject TEXT NOT NULL,
-                    account TEXT NOT NULL REFERENCES account(id) ON DELETE CASCADE,
-                    email TEXT, display_name TEXT, photo_url TEXT, PRIMARY KEY(provider, subject)
-                ) STRICT, WITHOUT ROWID;
-                CREATE UNIQUE INDEX provider_link_account ON provider_link(account, provider);
-                CREATE TABLE mail_code(
-                    code BLOB PRIMARY KEY, kind TEXT NOT NULL, email TEXT NOT NULL,
-                    account TEXT REFERENCES account(id) ON DELETE CASCADE, new_email TEXT, expires_at INTEGER NOT NULL
-                ) STRICT, WITHOUT ROWID;
-                CREATE INDEX mail_code_email ON mail_code(email, kind);
-                CREATE INDEX mail_code_account ON mail_code(account);
-                CREATE TABLE service_account(
-                    key_id TEXT PRIMARY KEY, email TEXT NOT NULL, modulus BLOB NOT NULL, exponent BLOB NOT NULL,
-                    label TEXT NOT NULL, created_at INTEGER NOT NULL
-                ) STRICT, WITHOUT ROWID;
-                ALTER TABLE account ADD COLUMN custom_claims TEXT;
-                ALTER TABLE account ADD COLUMN managed INTEGER NOT NULL DEFAULT 0;
-                ALTER TABLE session ADD COLUMN claims TEXT;
-                """),
-    ]
+    /// Returns a number that grows when another server has changed what this one keeps in memory; 0
+    /// if no other server uses the database.
+    func generation() async throws -> Int64 {
+        guard database.isShared else { return 0 }
+        return try await database.transaction { try $0.first("SELECT value FROM generation") { $0.int64(0) } ?? 0 }
+    }
 
     // MARK: accounts
 
@@ -106,10 +47,10 @@ final class AccountStore: Sendable {
         do {
             try await database.transaction { database in
                 if let invitation {
-                    try database.execute(
+                    let used = try database.execute(
                         "UPDATE invitation SET uses=uses-1 WHERE code=? AND uses>0 AND expires_at>?",
                         [.blob(invitation), .integer(now)])
-                    guard database.changedRowCount == 1 else { throw Self.invalidInvitation }
+                    guard used == 1 else { throw Self.invalidInvitation }
                 }
                 try database.execute(
                     """
@@ -123,7 +64,7 @@ final class AccountStore: Sendable {
                     ])
                 if let link { try ProviderLinks.insert(link, for: id, in: database) }
             }
-        } catch let error as SQLiteError where error.code == .constraint {
+        } catch is ConstraintViolation {
             throw Self.emailExists
         }
         guard let account = try await account(id: id) else {
@@ -133,15 +74,15 @@ final class AccountStore: Sendable {
     }
 
     func account(id: String) async throws -> Account? {
-        try await database.run { database in
-            try database.first("SELECT \(Self.columns) FROM account WHERE id=?", [.text(id)], Self.account)
+        try await database.transaction { database in
+            try database.first("SELECT \(columns) FROM account WHERE id=?", [.text(id)], Self.account)
         }
     }
 
     func account(email: String) async throws -> (Account, PasswordHash?)? {
-        try await database.run { database in
+        try await database.transaction { database in
             try database.first(
-                "SELECT \(Self.columns), password, password_cost FROM account WHERE email=?", [.text(email)]
+                "SELECT \(columns), password, password_cost FROM account WHERE email=?", [.text(email)]
             ) { row in
                 let hash = row.optionalBytes(Self.columnCount).map {
                     PasswordHash(bytes: $0, cost: row.int(Self.columnCount + 1))
@@ -153,9 +94,9 @@ final class AccountStore: Sendable {
 
     /// Returns accounts in the order of their ids, from the one after `id` on.
     func accounts(after id: String, limit: Int) async throws -> [Account] {
-        try await database.run { database in
+        try await database.transaction { database in
             var accounts: [Account] = []
-            let sql = "SELECT \(Self.columns) FROM account WHERE id>? ORDER BY id LIMIT ?"
+            let sql = "SELECT \(columns) FROM account WHERE id>? ORDER BY id LIMIT ?"
             try database.query(sql, [.text(id), .int(limit)]) { accounts.append(Self.account($0)) }
             return accounts
         }
@@ -163,33 +104,34 @@ final class AccountStore: Sendable {
 
     /// Returns all accounts, by e-mail address, anonymous ones last.
     func accounts() async throws -> [Account] {
-        try await database.run { database in
+        try await database.transaction { database in
             var accounts: [Account] = []
-            let sql = "SELECT \(Self.columns) FROM account ORDER BY email IS NULL, email, created_at"
+            let sql = "SELECT \(columns) FROM account ORDER BY email IS NULL, email, created_at"
             try database.query(sql) { accounts.append(Self.account($0)) }
             return accounts
         }
     }
 
     /// Sets the given columns. Throws `.emailExists` or `.userNotFound`.
-    func update(_ id: String, _ values: [(column: String, value: SQLiteValue)]) async throws -> Account {
+    func update(_ id: String, _ values: [(column: String, value: StoredValue)]) async throws -> Account {
         let account = try await store(id, values)
         guard let account else { throw IdentityError(.userNotFound, "The account does not exist any more.") }
         return account
     }
 
-    private func store(_ id: String, _ values: [(column: String, value: SQLiteValue)]) async throws -> Account? {
+    private func store(_ id: String, _ values: [(column: String, value: StoredValue)]) async throws -> Account? {
         let assignments = values.map { "\($0.column)=?" }.joined(separator: ", ")
         let bound = values.map(\.value) + [.text(id)]
         do {
             return try await database.transaction { database in
                 if !assignments.isEmpty {
                     try database.execute("UPDATE account SET \(assignments) WHERE id=?", bound)
+                    try database.notifyServers()
                 }
                 return try database.first(
-                    "SELECT \(Self.columns) FROM account WHERE id=?", [.text(id)], Self.account)
+                    "SELECT \(columns) FROM account WHERE id=?", [.text(id)], Self.account)
             }
-        } catch let error as SQLiteError where error.code == .constraint {
+        } catch is ConstraintViolation {
             throw Self.emailExists
         }
     }
@@ -201,25 +143,29 @@ final class AccountStore: Sendable {
     func delete(_ id: String, removesData: Bool = false, now: Int64) async throws {
         try await database.transaction { database in
             if removesData {
-                try database.execute("INSERT OR REPLACE INTO removal VALUES(?,?)", [.text(id), .integer(now)])
+                try database.execute(
+                    "INSERT INTO removal VALUES(?,?) ON CONFLICT(account) DO UPDATE SET requested_at=excluded.requested_at",
+                    [.text(id), .integer(now)])
             }
             try database.execute("DELETE FROM account WHERE id=?", [.text(id)])
             try database.execute(
-                "INSERT OR REPLACE INTO deleted_account VALUES(?,?)", [.text(id), .integer(now)])
+                "INSERT INTO deleted_account VALUES(?,?) ON CONFLICT(id) DO UPDATE SET deleted_at=excluded.deleted_at",
+                [.text(id), .integer(now)])
+            try database.notifyServers()
         }
     }
 
     /// Returns the time before which an account's tokens are revoked, for each account that could
     /// have a revoked token that has not expired.
     func revocations(now: Int64) async throws -> [String: Int64] {
-        try await database.run { database in
+        try await database.transaction { database in
             var since: [String: Int64] = [:]
-            let past = SQLiteValue.integer(now - TokenIssuer.lifetime - TokenVerifier.skew)
+            let past = StoredValue.integer(now - TokenIssuer.lifetime - TokenVerifier.skew)
             try database.execute("DELETE FROM deleted_account WHERE deleted_at<?", [past])
-            try database.query("SELECT id FROM account WHERE disabled UNION SELECT id FROM deleted_account") {
+            try database.query("SELECT id FROM account WHERE disabled<>0 UNION SELECT id FROM deleted_account") {
                 since[$0.text(0)] = .max
             }
-            try database.query("SELECT id, valid_since FROM account WHERE valid_since>=? AND NOT disabled", [past]) {
+            try database.query("SELECT id, valid_since FROM account WHERE valid_since>=? AND disabled=0", [past]) {
                 since[$0.text(0)] = $0.int64(1)
             }
             return since
@@ -246,19 +192,19 @@ final class AccountStore: Sendable {
                 ])
             try database.execute(
                 """
-                DELETE FROM session WHERE account=?1 AND token IN (SELECT token FROM session WHERE account=?1
-                    ORDER BY authenticated_at DESC LIMIT -1 OFFSET \(Self.sessionLimit))
-                """, [.text(account.id)])
+                DELETE FROM session WHERE account=? AND token NOT IN (SELECT token FROM session WHERE account=?
+                    ORDER BY authenticated_at DESC LIMIT \(Self.sessionLimit))
+                """, [.text(account.id), .text(account.id)])
         }
         return token
     }
 
     /// Returns the session of a refresh token; nil if the token is unknown or revoked.
     func session(_ token: String) async throws -> Session? {
-        try await database.run { database in
+        try await database.transaction { database in
             try database.first(
                 """
-                SELECT \(Self.columns), provider, authenticated_at, claims FROM session JOIN account ON id=account
+                SELECT \(columns), provider, authenticated_at, claims FROM session JOIN account ON id=account
                 WHERE token=?
                 """, [.blob(SHA256.hash(token).bytes)]
             ) { row in
@@ -283,7 +229,7 @@ final class AccountStore: Sendable {
 
     /// Ends all sessions of an account.
     func closeSessions(of id: String) async throws {
-        try await database.run { try $0.execute("DELETE FROM session WHERE account=?", [.text(id)]) }
+        try await database.transaction { try $0.execute("DELETE FROM session WHERE account=?", [.text(id)]) }
     }
 
     // MARK: codes
@@ -299,7 +245,7 @@ final class AccountStore: Sendable {
 
     /// Whether the invitation can still be used.
     func hasInvitation(_ digest: [UInt8], now: Int64) async throws -> Bool {
-        try await database.run { database in
+        try await database.transaction { database in
             try database.first(
                 "SELECT 1 FROM invitation WHERE code=? AND uses>0 AND expires_at>?", [.blob(digest), .integer(now)]
             ) { _ in true } ?? false
@@ -318,10 +264,10 @@ final class AccountStore: Sendable {
     /// Returns the account whose password a code may set; nil if the code is unknown, used or
     /// expired.
     func account(passwordCode digest: [UInt8], now: Int64) async throws -> Account? {
-        try await database.run { database in
+        try await database.transaction { database in
             try database.first(
                 """
-                SELECT \(Self.columns) FROM password_code JOIN account ON account.id=password_code.account
+                SELECT \(columns) FROM password_code JOIN account ON account.id=password_code.account
                 WHERE code=? AND expires_at>?
                 """, [.blob(digest), .integer(now)], Self.account)
         }
@@ -334,12 +280,15 @@ final class AccountStore: Sendable {
             let account = try database.first(
                 "SELECT account FROM password_code WHERE code=? AND expires_at>?", [.blob(digest), .integer(now)]
             ) { $0.text(0) }
-            guard let account else { return false }
+            guard let account,
+                try database.execute("DELETE FROM password_code WHERE code=?", [.blob(digest)]) == 1
+            else { return false }
             try database.execute("DELETE FROM password_code WHERE account=?", [.text(account)])
             try database.execute("DELETE FROM session WHERE account=?", [.text(account)])
             try database.execute(
                 "UPDATE account SET password=?, password_cost=?, password_updated_at=?, valid_since=? WHERE id=?",
                 [.blob(hash.bytes), .int(hash.cost), .integer(now * 1000), .integer(now), .text(account)])
+            try database.notifyServers()
             return true
         }
     }
@@ -348,7 +297,7 @@ final class AccountStore: Sendable {
 
     /// Returns the accounts that have quotas of their own.
     func quotaOverrides() async throws -> [String: AccountQuota.Override] {
-        try await database.run { database in
+        try await database.transaction { database in
             var quotas: [String: AccountQuota.Override] = [:]
             try database.query(
                 """
@@ -368,7 +317,7 @@ final class AccountStore: Sendable {
 
     /// Returns the deleted accounts whose documents and objects have not been removed.
     func removals() async throws -> [String] {
-        try await database.run { database in
+        try await database.transaction { database in
             var accounts: [String] = []
             try database.query("SELECT account FROM removal ORDER BY requested_at") { accounts.append($0.text(0)) }
             return accounts
@@ -376,7 +325,7 @@ final class AccountStore: Sendable {
     }
 
     func finishRemoval(of id: String) async throws {
-        try await database.run { try $0.execute("DELETE FROM removal WHERE account=?", [.text(id)]) }
+        try await database.transaction { try $0.execute("DELETE FROM removal WHERE account=?", [.text(id)]) }
     }
 
     // MARK: storage
@@ -384,23 +333,40 @@ final class AccountStore: Sendable {
     /// Returns the random identifier of this set of accounts. A backup has the same one; a server
     /// with an empty directory has another.
     func lineage() async throws -> String {
-        try await database.transaction { database in
-            try database.execute("INSERT OR IGNORE INTO secret VALUES('lineage',?)", [.blob(RandomBytes.make(16))])
-            let bytes = try database.first("SELECT value FROM secret WHERE name='lineage'") { $0.bytes(0) }
-            return Hex.encode(bytes ?? [])
-        }
+        Hex.encode(try await secret("lineage") { RandomBytes.make(16) })
     }
 
     /// Returns the key from which storage secrets are derived. It is created at first use.
-    func storageSecret() async throws -> [UInt8] {
-        try await database.transaction { database in
-            try database.execute("INSERT OR IGNORE INTO secret VALUES('storage',?)", [.blob(RandomBytes.make(32))])
-            return try database.first("SELECT value FROM secret WHERE name='storage'") { $0.bytes(0) } ?? []
+    func storageSecret() async throws -> [UInt8] { try await secret("storage") { RandomBytes.make(32) } }
+
+    /// Returns a secret of all servers that use the database, which is created at first use.
+    func secret(_ name: String, make: @Sendable () throws -> [UInt8]) async throws -> [UInt8] {
+        let stored = try await database.transaction { try Self.secret(name, in: $0) }
+        if let stored { return stored }
+        let made = try make()
+        return try await database.transaction { database in
+            try database.execute(
+                "INSERT INTO secret VALUES(?,?) ON CONFLICT(name) DO NOTHING", [.text(name), .blob(made)])
+            return try Self.secret(name, in: database) ?? []
         }
     }
 
+    /// Replaces a secret. Returns false if it is not `old` any more.
+    func replaceSecret(_ name: String, _ old: [UInt8], with new: [UInt8]) async throws -> Bool {
+        try await database.transaction { database in
+            let changed = try database.execute(
+                "UPDATE secret SET value=? WHERE name=? AND value=?", [.blob(new), .text(name), .blob(old)])
+            try database.notifyServers()
+            return changed == 1
+        }
+    }
+
+    private static func secret(_ name: String, in database: any AccountTransaction) throws -> [UInt8]? {
+        try database.first("SELECT value FROM secret WHERE name=?", [.text(name)]) { $0.bytes(0) }
+    }
+
     func storageKeys() async throws -> [StorageKey] {
-        try await database.run { database in
+        try await database.transaction { database in
             var keys: [StorageKey] = []
             try database.query("SELECT access_key, label, created_at FROM storage_key ORDER BY created_at") {
                 keys.append(StorageKey(accessKey: $0.text(0), label: $0.text(1), createdAt: $0.int64(2)))
@@ -410,31 +376,32 @@ final class AccountStore: Sendable {
     }
 
     func add(_ key: StorageKey) async throws {
-        try await database.run { database in
+        try await database.transaction { database in
             try database.execute(
                 "INSERT INTO storage_key VALUES(?,?,?)",
                 [.text(key.accessKey), .text(key.label), .integer(key.createdAt)])
+            try database.notifyServers()
         }
     }
 
     func removeStorageKey(_ accessKey: String) async throws -> Bool {
-        try await database.run { database in
-            try database.execute("DELETE FROM storage_key WHERE access_key=?", [.text(accessKey)])
-            return database.changedRowCount > 0
+        try await database.transaction { database in
+            try database.notifyServers()
+            return try database.execute("DELETE FROM storage_key WHERE access_key=?", [.text(accessKey)]) > 0
         }
     }
 
     // MARK: rows
 
-    private static let columns = """
+    /// The columns of an account, which `account` reads.
+    private let columns: String
+    private static let ownColumns = """
         id, email, display_name, photo_url, email_verified, password IS NOT NULL, password_updated_at, created_at, \
-        last_login_at, valid_since, disabled, quota_object_bytes, quota_documents, quota_requests, custom_claims, managed, \
-        (SELECT json_group_array(json_array(l.provider, l.subject, l.email, l.display_name, l.photo_url)) \
-        FROM provider_link l WHERE l.account=account.id)
+        last_login_at, valid_since, disabled, quota_object_bytes, quota_documents, quota_requests, custom_claims, managed
         """
-    private static let columnCount: Int32 = 17
+    private static let columnCount = 17
 
-    private static func account(_ row: SQLiteStatement) -> Account {
+    private static func account(_ row: StoredRow) -> Account {
         Account(
             id: row.text(0), email: row.optionalText(1), displayName: row.optionalText(2),
             photoURL: row.optionalText(3), isEmailVerified: row.bool(4), hasPassword: row.bool(5),

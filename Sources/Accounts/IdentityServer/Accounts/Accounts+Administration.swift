@@ -1,5 +1,4 @@
 package import IdentityProtocol
-import SQLite
 
 /// The operations of an administrator on the server's machine.
 extension Accounts {

@@ -1,7 +1,6 @@
 import Cryptography
 package import IdentityProtocol
 import JSON
-import SQLite
 import Synchronization
 
 /// The rules of signing up, signing in and changing an account.
@@ -44,11 +43,7 @@ package final class Accounts: Sendable {
     private let passwordCost: Int
     private let policy: Policy
     private let hasher = PasswordHasher()
-    private let limiter = Mutex(SignInLimiter())
-    private let signUps = Mutex(TokenBuckets(burst: Accounts.signUpBurst, perSecond: 1.0 / 60))
-    private let lookups = Mutex(TokenBuckets(burst: Accounts.lookupBurst, perSecond: 1.0 / 30))
-    private let lookupsOfAddresses = Mutex(TokenBuckets(burst: Accounts.lookupBurstPerAddress, perSecond: 1.0 / 30))
-    private let mails = Mutex(TokenBuckets(burst: 5, perSecond: 1.0 / 300))
+    let limits: RateLimits
     private let quotas = Mutex<[String: AccountQuota.Override]>([:])
     /// The hash to compare with if there is no account, so that the response time reveals nothing.
     private let decoy: PasswordHash
@@ -57,6 +52,7 @@ package final class Accounts: Sendable {
         self.store = store
         self.policy = policy
         self.issuer = issuer
+        limits = store.database.isShared ? .database(store.database) : .memory(RateLimitsInMemory())
         self.passwordCost = passwordCost
         decoy = PasswordHash(bytes: RandomBytes.make(PasswordHash.saltSize + 32), cost: passwordCost)
     }
@@ -120,7 +116,7 @@ package final class Accounts: Sendable {
             invitation = digest
         }
         guard policy.counts(origin.address) else { return invitation }
-        guard signUps.withLock({ $0.take(origin.address.description, now: Double(now)) }) else {
+        guard try await limits.take([RateLimits.Event(.signUp, origin.address.description)], now: now) else {
             throw IdentityError(
                 .tooManyAttempts, "Too many accounts were made from this address; try again in a few minutes.")
         }
@@ -140,7 +136,7 @@ package final class Accounts: Sendable {
     /// the same time.
     package func signIn(email: String, password: String, address: NetworkAddress, now: Int64) async throws -> Tokens {
         let email = try Self.normalized(email)
-        let (delay, isKnown) = limiter.withLock {
+        let (delay, isKnown) = try await limits.withSignIns(to: email, from: address, now: now) {
             ($0.delay(account: email, address: address, now: now), $0.isKnown(account: email, address: address))
         }
         guard delay == 0 else {
@@ -153,11 +149,15 @@ package final class Accounts: Sendable {
         let turn = isKnown ? "\(address) \(email)" : address.description
         let matches = try await hasher.run(for: turn) { try hash.matches(password) }
         guard let (account, stored) = found, stored != nil, matches else {
-            limiter.withLock { $0.fail(account: email, exists: found != nil, address: address, now: now) }
+            try await limits.withSignIns(to: email, from: address, now: now) {
+                $0.fail(account: email, exists: found != nil, address: address, now: now)
+            }
             throw IdentityError(.invalidCredentials, "The e-mail or the password is wrong.")
         }
         guard !account.isDisabled else { throw Self.disabled }
-        limiter.withLock { $0.succeed(account: email, address: address, now: now) }
+        try await limits.withSignIns(to: email, from: address, now: now) {
+            $0.succeed(account: email, address: address, now: now)
+        }
         return try await signedIn(account, .password, now: now)
     }
 
@@ -201,28 +201,23 @@ package final class Accounts: Sendable {
     ) async throws -> String? {
         let asker = try await account(of: token).id
         let email = try Self.normalized(email)
-        let time = Double(now)
-        guard lookups.withLock({ $0.allows(asker, now: time) }),
-            lookupsOfAddresses.withLock({ $0.allows(address.description, now: time) })
-        else {
+        let events = [
+            RateLimits.Event(.lookup, asker), RateLimits.Event(.lookupOfAddress, address.description),
+        ]
+        guard try await limits.allow(events, now: now) else {
             throw IdentityError(.tooManyAttempts, "Too many unknown addresses; wait five minutes and try again.")
         }
         guard let (found, _) = try await store.account(email: email), !found.isDisabled else {
-            _ = lookups.withLock { $0.take(asker, now: time) }
-            _ = lookupsOfAddresses.withLock { $0.take(address.description, now: time) }
+            _ = try await limits.take(events, now: now)
             return nil
         }
         return found.id
     }
 
     /// Counts a mail that a caller without an account asks for, for its address and the recipient's.
-    func countMail(to recipient: String?, from address: NetworkAddress, now: Int64) throws {
+    func countMail(to recipient: String?, from address: NetworkAddress, now: Int64) async throws {
         let keys = [recipient.map { "to \($0)" }, "from \(address)"].compactMap { $0 }
-        let isAllowed = mails.withLock { mails in
-            keys.allSatisfy { mails.allows($0, now: Double(now)) }
-                && keys.allSatisfy { mails.take($0, now: Double(now)) }
-        }
-        guard isAllowed else {
+        guard try await limits.take(keys.map { RateLimits.Event(.mail, $0) }, now: now) else {
             throw IdentityError(.tooManyAttempts, "Too many mails were asked for; try again in a few minutes.")
         }
     }
@@ -265,7 +260,7 @@ package final class Accounts: Sendable {
             try Self.checkFresh(token, now: now)
             try await store.links.remove(removed, from: account.id)
         }
-        var values: [(column: String, value: SQLiteValue)] = []
+        var values: [(column: String, value: StoredValue)] = []
         if account.hasPassword, removed.contains("password") {
             values += [("password", .null), ("password_cost", .null), ("password_updated_at", .null)]
         }

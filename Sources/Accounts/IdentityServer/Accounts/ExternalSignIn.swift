@@ -1,6 +1,5 @@
 import IdentityProtocol
 import JSON
-import SQLite
 
 /// Signing in with what another party vouches for: a custom token of an administrator's program, an
 /// OpenID provider's token, or a mail.

@@ -1,7 +1,6 @@
 import Cryptography
-import SQLite
 
-/// The codes that mails carry, on disk. Only hashes are stored, and each code works once.
+/// The codes that mails carry, stored. Only hashes are stored, and each code works once.
 ///
 /// Codes that set a password are apart, because administrators give them out as well.
 struct MailCodes: Sendable {
@@ -22,7 +21,7 @@ struct MailCodes: Sendable {
     /// The seconds for which a code works.
     static let lifetime: Int64 = 3600
 
-    let database: SQLiteActor
+    let database: any AccountDatabase
 
     /// Returns a new code. Earlier codes of the address for the same purpose stop working.
     func add(_ entry: Entry, now: Int64) async throws -> String {
@@ -43,20 +42,21 @@ struct MailCodes: Sendable {
 
     /// Returns what a code is for; nil if it is unknown, used or expired.
     func entry(of code: String, now: Int64) async throws -> Entry? {
-        try await database.run { try Self.entry(OneTimeCode.digest(code), now: now, in: $0) }
+        try await database.transaction { try Self.entry(OneTimeCode.digest(code), now: now, in: $0) }
     }
 
     /// Uses up a code. Returns nil if it is not for that purpose, or was used or expired meanwhile.
     func take(_ code: String, for kind: Kind, now: Int64) async throws -> Entry? {
         let digest = OneTimeCode.digest(code)
         return try await database.transaction { database in
-            guard let entry = try Self.entry(digest, now: now, in: database), entry.kind == kind else { return nil }
-            try database.execute("DELETE FROM mail_code WHERE code=?", [.blob(digest)])
+            guard let entry = try Self.entry(digest, now: now, in: database), entry.kind == kind,
+                try database.execute("DELETE FROM mail_code WHERE code=?", [.blob(digest)]) == 1
+            else { return nil }
             return entry
         }
     }
 
-    private static func entry(_ digest: [UInt8], now: Int64, in database: SQLiteDatabase) throws -> Entry? {
+    private static func entry(_ digest: [UInt8], now: Int64, in database: any AccountTransaction) throws -> Entry? {
         let found = try database.first(
             "SELECT kind, email, account, new_email FROM mail_code WHERE code=? AND expires_at>?",
             [.blob(digest), .integer(now)]

@@ -1,5 +1,4 @@
 import IdentityProtocol
-import SQLite
 import Synchronization
 import SystemIO
 

@@ -1,13 +1,12 @@
 import IdentityProtocol
-import SQLite
 
-/// The accounts at OpenID providers that sign in to accounts, on disk.
+/// The accounts at OpenID providers that sign in to accounts.
 struct ProviderLinks: Sendable {
-    let database: SQLiteActor
+    let database: any AccountDatabase
 
     /// Returns the id of the account that a provider's account signs in to; nil for none.
     func account(provider: String, subject: String) async throws -> String? {
-        try await database.run { database in
+        try await database.transaction { database in
             try database.first(
                 "SELECT account FROM provider_link WHERE provider=? AND subject=?", [.text(provider), .text(subject)]
             ) { $0.text(0) }
@@ -20,8 +19,8 @@ struct ProviderLinks: Sendable {
     ///   account has another one of the same provider.
     func add(_ link: ProviderLink, to account: String) async throws {
         do {
-            try await database.run { try Self.insert(link, for: account, in: $0) }
-        } catch let error as SQLiteError where error.code == .constraint {
+            try await database.transaction { try Self.insert(link, for: account, in: $0) }
+        } catch is ConstraintViolation {
             throw IdentityError(.alreadyLinked, "This account at \(link.provider) signs in to another account.")
         }
     }
@@ -35,7 +34,7 @@ struct ProviderLinks: Sendable {
         }
     }
 
-    static func insert(_ link: ProviderLink, for account: String, in database: SQLiteDatabase) throws {
+    static func insert(_ link: ProviderLink, for account: String, in database: any AccountTransaction) throws {
         try database.execute(
             "INSERT INTO provider_link(provider, subject, account, email, display_name, photo_url) VALUES(?,?,?,?,?,?)",
             [

@@ -1,5 +1,3 @@
-import SQLite
-
 /// A key with which a program of an administrator's proves itself. The server has its public half.
 package struct ServiceAccountKey: Sendable, Hashable {
     package let keyID: String
@@ -12,23 +10,24 @@ package struct ServiceAccountKey: Sendable, Hashable {
     package let createdAt: Int64
 }
 
-/// The keys of administrators' programs, on disk.
+/// The keys of administrators' programs.
 struct ServiceAccounts: Sendable {
-    let database: SQLiteActor
+    let database: any AccountDatabase
 
     func add(_ key: ServiceAccountKey) async throws {
-        try await database.run { database in
+        try await database.transaction { database in
             try database.execute(
                 "INSERT INTO service_account(key_id, email, modulus, exponent, label, created_at) VALUES(?,?,?,?,?,?)",
                 [
                     .text(key.keyID), .text(key.email), .blob(key.modulus), .blob(key.exponent), .text(key.label),
                     .integer(key.createdAt),
                 ])
+            try database.notifyServers()
         }
     }
 
     func all() async throws -> [ServiceAccountKey] {
-        try await database.run { database in
+        try await database.transaction { database in
             var keys: [ServiceAccountKey] = []
             let sql =
                 "SELECT key_id, email, modulus, exponent, label, created_at FROM service_account ORDER BY created_at"
@@ -44,9 +43,9 @@ struct ServiceAccounts: Sendable {
 
     /// Removes a key. Returns false if there is none.
     func remove(_ keyID: String) async throws -> Bool {
-        try await database.run { database in
-            try database.execute("DELETE FROM service_account WHERE key_id=?", [.text(keyID)])
-            return database.changedRowCount > 0
+        try await database.transaction { database in
+            try database.notifyServers()
+            return try database.execute("DELETE FROM service_account WHERE key_id=?", [.text(keyID)]) > 0
         }
     }
 }

@@ -86,6 +86,32 @@ struct SignInLimiter: Sendable {
         bound()
     }
 
+    // MARK: single states, which several servers share
+
+    func failures(account: String, address: NetworkAddress) -> (count: Int, last: Int64)? {
+        failures[Pair(account: account, address: address)].map { ($0.count, $0.last) }
+    }
+
+    /// The accounts for which an address has failed, each with the time.
+    func failedAccounts(of address: NetworkAddress) -> [String: Int64] { accounts[address] ?? [:] }
+
+    /// The time of the last sign-in to an account from an address.
+    func signIn(account: String, address: NetworkAddress) -> Int64? {
+        known[Pair(account: account, address: address)]
+    }
+
+    mutating func restore(failures count: Int, last: Int64, account: String, address: NetworkAddress) {
+        failures[Pair(account: account, address: address)] = Failures(count: count, last: last)
+    }
+
+    mutating func restore(failureOf account: String, address: NetworkAddress, at time: Int64) {
+        accounts[address, default: [:]][account] = time
+    }
+
+    mutating func restore(signInTo account: String, address: NetworkAddress, at time: Int64) {
+        known[Pair(account: account, address: address)] = time
+    }
+
     /// The number of entries in memory.
     var count: Int { failures.count + known.count + accounts.values.reduce(0) { $0 + $1.count } }
 

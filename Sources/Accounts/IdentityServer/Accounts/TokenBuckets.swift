@@ -40,6 +40,15 @@ package struct TokenBuckets: Sendable {
         return true
     }
 
+    /// The number of events that were left of a key's allowance at a time; nil for all.
+    func allowance(of key: String) -> (level: Double, time: Double)? {
+        buckets[key].map { ($0.level, $0.time) }
+    }
+
+    mutating func setAllowance(of key: String, level: Double, time: Double) {
+        buckets[key] = Bucket(level: level, time: time)
+    }
+
     /// The number of keys in memory.
     var count: Int { buckets.count }
 

@@ -2,7 +2,6 @@ import HTTPMessages
 import HTTPServer
 import IdentityProtocol
 import JSON
-import SQLite
 
 /// The calls with which administrators' programs manage accounts (`projects/P/accounts…`), as the
 /// Admin SDKs make them. The caller has been identified as an administrator.
@@ -276,8 +275,8 @@ struct AdministratorRoutes: Sendable {
     }
 
     /// Returns the columns of the fields that creating, changing and importing have in common.
-    private static func values(of body: JSONObject) throws -> [(column: String, value: SQLiteValue)] {
-        var values: [(column: String, value: SQLiteValue)] = []
+    private static func values(of body: JSONObject) throws -> [(column: String, value: StoredValue)] {
+        var values: [(column: String, value: StoredValue)] = []
         if let name = body["displayName"]?.stringValue { values.append(("display_name", .text(name))) }
         if let url = body["photoUrl"]?.stringValue { values.append(("photo_url", .text(url))) }
         if let flag = body["emailVerified"]?.booleanValue { values.append(("email_verified", .bool(flag))) }

@@ -25,7 +25,9 @@ struct MailRoutes: Sendable {
         }
         let now = server.now()
         let asked = try body["email"]?.stringValue.map(Accounts.normalized)
-        if !isAdministrator, !server.isEmulator { try server.accounts.countMail(to: asked, from: address, now: now) }
+        if !isAdministrator, !server.isEmulator {
+            try await server.accounts.countMail(to: asked, from: address, now: now)
+        }
         var signedIn: Account?
         if let idToken = body["idToken"]?.stringValue {
             signedIn = try await server.accounts.account(of: try server.authenticator.verify(idToken))

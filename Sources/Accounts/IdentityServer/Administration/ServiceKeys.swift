@@ -23,13 +23,14 @@ package final class ServiceKeys: Sendable {
     private static let typ = "at+jwt"
 
     private let store: AccountStore
-    private let signing: SigningKeys
+    private let signing: SigningKeyRing
     private let issuer: String
     private let project: String
     private let isEmulator: Bool
     private let known = Mutex<[String: Known]>([:])
 
-    init(_ store: AccountStore, _ signing: SigningKeys, issuer: String, project: String, isEmulator: Bool) async throws
+    init(_ store: AccountStore, _ signing: SigningKeyRing, issuer: String, project: String, isEmulator: Bool)
+        async throws
     {
         self.store = store
         self.signing = signing
@@ -92,7 +93,7 @@ package final class ServiceKeys: Sendable {
             "iss": .string(issuer), "aud": .string(audience), "sub": .string(key.email), "kid": .string(key.keyID),
             "iat": .integer(now), "exp": .integer(now + Self.lifetime),
         ]
-        return try signing.sign(claims)
+        return try signing.current.sign(claims, now: now)
     }
 
     /// Whether an `Authorization` header proves an administrator.
@@ -102,7 +103,7 @@ package final class ServiceKeys: Sendable {
         else { return false }
         if isEmulator, words[1] == "owner" { return true }
         guard let token = JSONWebToken(String(words[1])), token.header["alg"] == "RS256", token.header["crit"] == nil,
-            let id = token.header["kid"]?.stringValue, let key = signing.publicKeys[id],
+            let id = token.header["kid"]?.stringValue, let key = signing.publicKey(id),
             key.isValid(token.signature, for: token.signed), token.claims["iss"]?.stringValue == issuer,
             token.claims["aud"]?.stringValue == audience, Self.isCurrent(token.claims, now: now),
             let serviceKey = token.claims["kid"]?.stringValue

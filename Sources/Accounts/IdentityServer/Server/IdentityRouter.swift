@@ -25,7 +25,7 @@ package struct IdentityRouter: Sendable {
         let path = request.target.path
         switch path {
         case "/.well-known/openid-configuration": return published(request, discovery)
-        case "/.well-known/jwks.json": return published(request, server.keys.jwks)
+        case "/.well-known/jwks.json": return published(request, server.keys.current.jwks)
         case "/", "/sts", "/sts/":
             guard SecurityTokenService.isFor(request) else { return nil }
             return await onPool { await SecurityTokenService(server: server).handle(request) }

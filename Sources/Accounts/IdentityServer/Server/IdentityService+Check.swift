@@ -1,4 +1,6 @@
 import Cryptography
+import IdentityProtocol
+package import PostgreSQL
 import SQLite
 import SystemIO
 
@@ -38,6 +40,36 @@ extension IdentityService {
         if try database.first("SELECT count(*) FROM secret", [], { $0.int(0) }) ?? 0 == 0 {
             problems.append("the secret of storage keys is missing")
         }
+        return problems
+    }
+}
+
+extension IdentityService {
+    /// Examines the state in a database, also while servers use it, and changes nothing.
+    ///
+    /// - Returns: The problems found, one line each.
+    package static func check(_ server: PostgresConfiguration) async throws -> [String] {
+        let database: PostgresAccountDatabase
+        do { database = try PostgresAccountDatabase(server, environment: .system) {} } catch {
+            throw AccountsUnavailable(cause: error)
+        }
+        let store = AccountStore(database)
+        var problems: [String] = []
+        do {
+            problems += try await SigningKeyStorage.database(store).keys().selfTest()
+        } catch let error as IdentityError {
+            problems.append("\(error)")
+        }
+        problems += try await database.transaction { database in
+            var problems: [String] = []
+            let bad = "SELECT id FROM account WHERE id='' OR (password IS NULL) <> (password_cost IS NULL)"
+            try database.query(bad) { problems.append("the account \($0.text(0)) contradicts itself") }
+            if try database.first("SELECT value FROM generation", [], { _ in true }) == nil {
+                problems.append("the generation of the accounts is missing")
+            }
+            return problems
+        }
+        await database.close()
         return problems
     }
 }

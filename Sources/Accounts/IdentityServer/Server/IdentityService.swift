@@ -1,13 +1,14 @@
 package import IdentityProtocol
 import JSON
+import PostgreSQL
 import Synchronization
-import SystemIO
+package import SystemIO
 
 /// The identity part of `ferry-server`: accounts, tokens and their keys, and credentials for the
 /// object store.
 ///
 /// It implements the Identity Toolkit's REST interface, OpenID discovery and STS; see `IdentityRouter`. Its
-/// state is in one directory, in `accounts.sqlite` and `signing-keys.pem`, both of mode 0600.
+/// state is in one directory, or in a database that it shares with other servers.
 package final class IdentityService: Sendable {
     package struct Configuration: Sendable {
         /// The server's own URL without a slash at its end. It is the issuer of its tokens and the
@@ -60,18 +61,59 @@ package final class IdentityService: Sendable {
     let copyTargets = Mutex<Set<String>>([])
     private let providers: [String: OpenIDProvider]
 
-    let keys: SigningKeys
+    let keys: SigningKeyRing
     let now: @Sendable () -> Int64
     private let store: AccountStore
+    private let keyStorage: SigningKeyStorage
+    /// The generation of the shared accounts that this server has read.
+    private let generation = Mutex<Int64>(0)
+    /// Set when another server has changed something.
+    private let changes = AsyncSignal()
+    private let environment: Environment
+
+    /// The topic of notifications of changed accounts.
+    private static let topic = "accounts"
+    /// The time after which changes of other servers are noticed at the latest: so long does a server
+    /// accept tokens of an account that another one has disabled.
+    private static let catchUpInterval = Duration.seconds(1)
+    /// The number of these intervals after which expired rows are removed.
+    private static let cleaningInterval = 600
 
     /// Opens or creates the state in `directory`, which must exist.
     ///
     /// - Parameter now: Returns the seconds since 1970.
-    package init(directory: String, _ configuration: Configuration, now: @escaping @Sendable () -> Int64) async throws {
+    package convenience init(
+        directory: String, _ configuration: Configuration, now: @escaping @Sendable () -> Int64
+    ) async throws {
+        try await self.init(.directory(directory), configuration, now: now)
+    }
+
+    /// Opens or creates the state.
+    ///
+    /// - Parameter now: Returns the seconds since 1970.
+    package init(
+        _ storage: AccountStorage, _ configuration: Configuration, environment: Environment = .system,
+        now: @escaping @Sendable () -> Int64
+    ) async throws {
         self.configuration = configuration
+        self.environment = environment
         self.now = now
-        keys = try SigningKeys(path: "\(directory)/signing-keys.pem")
-        store = try AccountStore(path: "\(directory)/accounts.sqlite")
+        switch storage {
+        case .directory(let directory):
+            store = AccountStore(try SQLiteAccountDatabase(path: "\(directory)/accounts.sqlite"))
+            keyStorage = .file("\(directory)/signing-keys.pem")
+        case .database(let server, let peers):
+            peers?.onNotification(Self.topic) { [changes] in changes.set() }
+            do {
+                store = AccountStore(
+                    try PostgresAccountDatabase(server, environment: environment) { peers?.notify(Self.topic) })
+            } catch {
+                throw AccountsUnavailable(cause: error)
+            }
+            keyStorage = .database(store)
+        }
+        let present = try await store.generation()
+        keys = SigningKeyRing(try await keyStorage.keys())
         // Google's verifiers look for Google's issuers in emulator mode, where nothing is signed for real.
         let project = configuration.project
         let issuer = TokenIssuer(
@@ -89,20 +131,58 @@ package final class IdentityService: Sendable {
             isBehindProxy: configuration.isBehindProxy)
         accounts = try Accounts(store, issuer, passwordCost: configuration.passwordCost, policy)
         lineage = try await store.lineage()
-        storage = try await StorageCredentials(store, accounts.revocations)
+        self.storage = try await StorageCredentials(store, accounts.revocations)
         verifier = TokenVerifier(
-            keys: keys.publicKeys, issuer: issuer.issuer, audience: configuration.project,
+            key: { [keys] in keys.publicKey($0) }, issuer: issuer.issuer, audience: configuration.project,
             isEmulator: configuration.isEmulator)
         authenticator = Authenticator(
             verifier, accounts.revocations, isEmulator: configuration.isEmulator, now: now)
         try await accounts.reload(now: now())
+        generation.withLock { $0 = present }
     }
 
     /// Reloads the data that another process (`ferry-server user`, `keys`) has changed.
     package func reload() async throws {
+        keys.replace(with: try await keyStorage.keys())
         try await accounts.reload(now: now())
         try await storage.reload()
         try await serviceKeys.reload()
+    }
+
+    /// Learns what other servers change, if the accounts are shared, until the task is cancelled.
+    ///
+    /// - Parameter onChange: Called after something has changed.
+    package func follow(onChange: @Sendable () -> Void, onError: @Sendable (any Error) -> Void) async {
+        var round = 0
+        while store.database.isShared, !Task.isCancelled {
+            _ = await changes.wait(atMost: Self.catchUpInterval, in: environment)
+            round += 1
+            do {
+                if try await catchUp() { onChange() }
+                if round % Self.cleaningInterval == 0 { try await accounts.limits.removeExpired(now: now()) }
+            } catch is CancellationError {
+                return
+            } catch {
+                onError(error)
+            }
+        }
+    }
+
+    /// Learns what other servers have changed. Returns whether there was anything.
+    @discardableResult
+    func catchUp() async throws -> Bool {
+        let present = try await store.generation()
+        guard present != generation.withLock({ $0 }) else { return false }
+        try await reload()
+        generation.withLock { $0 = max($0, present) }
+        return true
+    }
+
+    /// Adds a signing key, which signs after `SigningKeys.overlap`. Tokens that are signed with
+    /// earlier keys stay valid.
+    package func rotateSigningKeys() async throws {
+        try await keyStorage.rotate(signingFrom: now() + SigningKeys.overlap)
+        keys.replace(with: try await keyStorage.keys())
     }
 
     var isEmulator: Bool { configuration.isEmulator }

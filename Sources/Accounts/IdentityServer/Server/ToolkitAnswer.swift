@@ -43,6 +43,7 @@ enum ToolkitAnswer {
         if let error = error as? IdentityError, error.code == .offline {
             return Self.error(.serviceUnavailable, "INVALID_IDP_RESPONSE : \(error.message)")
         }
+        if error is AccountsUnavailable { return Self.error(.serviceUnavailable, "INTERNAL_ERROR") }
         guard let error = error as? IdentityError, let name = error.code.toolkitName else {
             return Self.error(.internalServerError, "INTERNAL_ERROR")
         }

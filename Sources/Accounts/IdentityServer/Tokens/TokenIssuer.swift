@@ -7,7 +7,7 @@ import JSON
 struct TokenIssuer: Sendable {
     static let lifetime: Int64 = 3600
 
-    let keys: SigningKeys
+    let keys: SigningKeyRing
     /// `iss` of the tokens.
     let issuer: String
     /// `iss` of session cookies.
@@ -52,7 +52,7 @@ struct TokenIssuer: Sendable {
             claims["email"] = .string(email)
             claims["email_verified"] = .boolean(account.isEmailVerified)
         }
-        return try keys.sign(.object(claims))
+        return try keys.current.sign(.object(claims), now: now)
     }
 
     /// Returns a session cookie: an ID token that lives longer and names another issuer, so that
@@ -62,6 +62,6 @@ struct TokenIssuer: Sendable {
         claims["iss"] = .string(cookieIssuer)
         claims["iat"] = .integer(now)
         claims["exp"] = .integer(now + lifetime)
-        return try keys.sign(.object(claims))
+        return try keys.current.sign(.object(claims), now: now)
     }
 }

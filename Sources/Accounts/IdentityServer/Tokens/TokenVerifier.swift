@@ -2,7 +2,7 @@ package import Cryptography
 package import IdentityProtocol
 import JSON
 
-/// Decides whether an ID token is valid. Pure: keys and time are passed in.
+/// Decides whether an ID token is valid. Keys and time are passed in.
 ///
 /// A valid token is signed with RS256 by a known `kid`, has the right issuer and audience and a
 /// subject, has not expired, and was not issued in the future by more than the skew (OpenID Connect
@@ -11,7 +11,7 @@ package struct TokenVerifier: Sendable {
     /// The number of seconds by which the issuer's clock may be ahead of this one.
     package static let skew: Int64 = 60
 
-    private let keys: [String: RSAPublicKey]
+    private let key: @Sendable (_ id: String) -> RSAPublicKey?
     private let issuer: String
     private let audience: String
     private let isEmulator: Bool
@@ -21,7 +21,16 @@ package struct TokenVerifier: Sendable {
     /// - Parameter isEmulator: Whether to behave like Google's emulator, which does not check
     ///   signatures, times and issuers.
     package init(keys: [String: RSAPublicKey], issuer: String, audience: String, isEmulator: Bool = false) {
-        self.keys = keys
+        self.init(key: { keys[$0] }, issuer: issuer, audience: audience, isEmulator: isEmulator)
+    }
+
+    /// Creates a verifier with keys that may change.
+    ///
+    /// - Parameter key: Returns the key of an id; nil for none.
+    init(
+        key: @escaping @Sendable (_ id: String) -> RSAPublicKey?, issuer: String, audience: String, isEmulator: Bool
+    ) {
+        self.key = key
         self.issuer = issuer
         self.audience = audience
         self.isEmulator = isEmulator
@@ -64,7 +73,7 @@ package struct TokenVerifier: Sendable {
         guard token.header["alg"] == "RS256" else { throw Self.invalid("is not signed with RS256") }
         // Critical extensions (RFC 7515 section 4.1.11) are not supported.
         guard token.header["crit"] == nil else { throw Self.invalid("needs an extension that is not known") }
-        guard let id = token.header["kid"]?.stringValue, let key = keys[id] else {
+        guard let id = token.header["kid"]?.stringValue, let key = key(id) else {
             throw Self.invalid("is signed with a key that is not known")
         }
         guard key.isValid(token.signature, for: token.signed) else { throw Self.invalid("has a wrong signature") }
