@@ -155,7 +155,8 @@ let package = Package(
             "ServerData", in: "Accounts",
             uses: [
                 "BucketStore", "Cryptography", "DocumentModel", "DocumentStore", "IdentityProtocol", "IdentityServer",
-                "ObjectStorage", "S3Server", "SQLite", "SystemIO",
+                "ObjectStorage", "PostgreSQL", "PostgresStore", "RulesLanguage", "S3Server", "SQLite",
+                "SystemIO",
             ]),
 
         // Library

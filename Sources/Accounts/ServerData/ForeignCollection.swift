@@ -1,4 +1,7 @@
+package import DocumentModel
 package import ObjectStorage
+package import PostgreSQL
+import PostgresStore
 import SystemIO
 
 /// A collection like `ObjectCollection` in a bucket of another S3 store, with keys of the server's
@@ -10,6 +13,9 @@ package struct ForeignCollection: Sendable {
     /// The store's clock, in seconds since 1970.
     let now: @Sendable () -> Int64
     let graceDays: Int
+    /// The documents, and the lease of the servers that use them; nil if the documents are in the
+    /// data directory.
+    var database: (documents: PostgresDocuments, lease: PostgresLease)?
 
     private static let youth: Int64 = 24 * 3600
 
@@ -17,11 +23,23 @@ package struct ForeignCollection: Sendable {
         (self.layout, self.store, self.now, self.graceDays) = (layout, store, now, graceDays)
     }
 
+    /// Makes the collection look for references in PostgreSQL, and run on one of its servers at a
+    /// time.
+    package mutating func use(_ database: DatabaseName, _ server: PostgresConfiguration) {
+        self.database = (PostgresDocuments(database, server), PostgresLease("collection of objects", server))
+    }
+
     /// Runs the collection. If it is cancelled it throws `CancellationError`, and the next run does
     /// the rest.
     ///
     /// - Parameter changes: Whether to mark and remove objects; false only reports.
+    /// - Returns: The report, which is empty if another server runs the collection.
     package func run(changes: Bool) async throws -> CollectionReport {
+        guard let database else { return try await run(changes: changes, renew: {}) }
+        return try await database.lease.run { try await run(changes: changes, renew: $0) } ?? CollectionReport()
+    }
+
+    private func run(changes: Bool, renew: @Sendable () throws -> Void) async throws -> CollectionReport {
         guard let lock = try FileLock.acquire("\(layout.path)/collection.lock") else {
             throw ServerError(.failed, "another collection of the same objects is in progress; wait until it has ended")
         }
@@ -33,6 +51,7 @@ package struct ForeignCollection: Sendable {
         var missing = references.present.manifests.union(references.present.chunks)
         for (namespace, objects) in stored.sorted(by: { $0.key.user < $1.key.user }) {
             missing.subtract(objects.lazy.map(\.reference.id))
+            try renew()
             do {
                 try await collect(objects, of: namespace, references, changes: changes, &report)
             } catch let error as ObjectStorageError where !error.code.isTransient {
@@ -74,6 +93,9 @@ package struct ForeignCollection: Sendable {
     }
 
     private func references(of users: Set<String>) async throws -> ObjectReferences {
-        try await SerialThread.runOnce { [layout] _ in try ObjectReferences(in: layout, of: users) }
+        try await SerialThread.runOnce { [layout, database] _ in
+            if let database { return try ObjectReferences(in: database.documents, of: users) }
+            return try ObjectReferences(in: layout, of: users)
+        }
     }
 }

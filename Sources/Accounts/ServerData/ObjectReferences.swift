@@ -1,4 +1,5 @@
 package import ObjectStorage
+package import PostgresStore
 import SQLite
 
 /// The manifests, and the chunks of single-chunk files, to which documents refer: tasks, including
@@ -30,14 +31,7 @@ package struct ObjectReferences {
             for table in ["document", "change"] {
                 let sql = "SELECT fields FROM \(table) WHERE instr(fields, ?1) OR instr(fields, ?2)"
                 try database.query(sql, [.blob(Self.manifestMark), .blob(Self.chunkMark)]) { row in
-                    let fields = row.bytes(0)
-                    let namedManifests = Self.hashes(behind: Self.manifestMark, in: fields)
-                    let namedChunks = Self.hashes(behind: Self.chunkMark, in: fields)
-                    manifests.formUnion(namedManifests)
-                    chunks.formUnion(namedChunks)
-                    guard table == "document" else { return }
-                    present.manifests.formUnion(namedManifests)
-                    present.chunks.formUnion(namedChunks)
+                    add(row.bytes(0), isPresent: table == "document")
                 }
             }
             for user in users.subtracting(usersWithDocuments) {
@@ -47,6 +41,22 @@ package struct ObjectReferences {
                 }
             }
         }
+    }
+
+    /// Collects the references of the documents in PostgreSQL.
+    package init(in documents: PostgresDocuments, of users: Set<String>) throws {
+        try documents.forEachVersion(containing: Self.manifestMark, or: Self.chunkMark) { add($0, isPresent: $1) }
+        for user in users where try documents.contain(Array(user.utf8)) { usersWithDocuments.insert(user) }
+    }
+
+    private mutating func add(_ fields: [UInt8], isPresent: Bool) {
+        let namedManifests = Self.hashes(behind: Self.manifestMark, in: fields)
+        let namedChunks = Self.hashes(behind: Self.chunkMark, in: fields)
+        manifests.formUnion(namedManifests)
+        chunks.formUnion(namedChunks)
+        guard isPresent else { return }
+        present.manifests.formUnion(namedManifests)
+        present.chunks.formUnion(namedChunks)
     }
 
     /// Returns the hashes of every `<mark><2 hex>/<64 hex>`.

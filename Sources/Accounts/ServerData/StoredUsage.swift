@@ -1,5 +1,8 @@
+package import DocumentModel
 import DocumentStore
 package import IdentityProtocol
+package import PostgreSQL
+import PostgresStore
 import SQLite
 import SystemIO
 
@@ -16,6 +19,12 @@ package struct StoredUsage {
         documents = try Self.read(
             "\(directory)/\(DataLayout.documents)", "SELECT owner, documents FROM usage")
         objects = try Self.read("\(directory)/\(DataLayout.index)", "SELECT owner, bytes FROM usage")
+    }
+
+    /// Reads the numbers of documents in PostgreSQL. Objects are in another store then.
+    package init(_ database: DatabaseName, _ server: PostgresConfiguration) throws {
+        documents = try PostgresDocumentStore.documentCounts(database, server)
+        objects = [:]
     }
 
     package func of(_ user: String) -> AccountUsage {

@@ -1,6 +1,6 @@
 package import DocumentModel
 package import DocumentStore
-import FirestoreProtocol
+package import FirestoreProtocol
 import JSON
 package import SystemIO
 
@@ -34,9 +34,19 @@ package struct DocumentLines {
     package func write(
         documentsOf path: String, to output: borrowing FileDescriptor
     ) throws -> (count: Int, damaged: [String]) {
+        try write(to: output) { try DocumentDatabaseFile(database, path: path).forEachDocument($0) }
+    }
+
+    /// Writes the documents with which `source` calls its argument.
+    ///
+    /// - Parameter source: Returns the paths of damaged documents.
+    /// - Returns: The number of documents, and those paths.
+    package func write(
+        to output: borrowing FileDescriptor, from source: ((EncodedDocument) throws -> Void) throws -> [String]
+    ) throws -> (count: Int, damaged: [String]) {
         var count = 0
         var buffer: [UInt8] = []
-        let damaged = try DocumentDatabaseFile(database, path: path).forEachDocument { document in
+        let damaged = try source { document in
             buffer += RESTWriter.write(try document.decoded())
             buffer.append(UInt8(ascii: "\n"))
             count += 1

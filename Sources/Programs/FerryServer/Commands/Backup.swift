@@ -72,13 +72,19 @@ extension Command {
             """,
         group: "Care",
         options: [
-            Option("objects", summary: "read every object too, and compare it with its checksum"), .data,
-            .config,
-        ],
+            Option("objects", summary: "read every object too, and compare it with its checksum"), .project,
+        ] + Option.place,
         action: { arguments in
+            let reader = try ConfigurationReader(arguments)
+            if let server = try reader.database() {
+                let project = try reader.configuration(administering: "").project
+                try await DatabaseCheck(project: project, server.connection()).run { Console().print($0) }
+                Console().print("the database is undamaged")
+                return .success
+            }
             let path = try Administration.dataDirectory(arguments)
             var check = DataCheck(layout: DataLayout(path: path), readsObjects: arguments.has("objects"))
-            check.keepsAttachments = try ConfigurationReader(arguments).configuration().objects == nil
+            check.keepsAttachments = try reader.configuration().objects == nil
             let problems = try check.problems()
             for problem in problems { Console().print("\(problem)") }
             guard problems.isEmpty else {

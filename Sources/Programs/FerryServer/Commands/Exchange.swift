@@ -1,8 +1,10 @@
 import CommandLineTool
 import DocumentModel
 import DocumentStore
+import FirestoreProtocol
 import FirestoreServer
 import Glibc
+import PostgresStore
 import ServerData
 import SystemIO
 
@@ -17,19 +19,14 @@ extension Command {
             """,
         group: "Care",
         arguments: [Argument("FILE", .optional, summary: "the file to create", completion: .files)],
-        options: [.data, .project, .config],
+        options: Option.place + [.project],
         action: { arguments in
-            let path = try Administration.dataDirectory(arguments)
-            let lines = DocumentLines(
-                database: DatabaseName(project: try ConfigurationReader(arguments).configuration().project))
-            let source = "\(path)/\(DataLayout.documents)"
-            guard FileSystem.exists(source) else {
-                throw ServerError(
-                    .notFound, "There are no documents in \(path). Name a server's directory with --data.")
-            }
+            let database = DatabaseName(project: try ConfigurationReader(arguments).configuration().project)
+            let lines = DocumentLines(database: database)
+            let source = try source(of: database, arguments)
             guard let target = arguments.argument("FILE") else {
                 let output = FileDescriptor(owning: dup(STDOUT_FILENO), path: "standard output")
-                try report(damaged: try lines.write(documentsOf: source, to: output).damaged)
+                try report(damaged: try lines.write(to: output, from: source).damaged)
                 return .success
             }
             let partial = "\(target).partial"
@@ -37,7 +34,7 @@ extension Command {
             do {
                 let output = try FileDescriptor(path: partial, [.readWrite, .create, .truncate], mode: 0o600)
                 let count: Int
-                (count, damaged) = try lines.write(documentsOf: source, to: output)
+                (count, damaged) = try lines.write(to: output, from: source)
                 try output.synchronize()
                 try FileSystem.rename(partial, to: target)
                 Console().print("exported \(count) documents to \(target)")
@@ -48,6 +45,21 @@ extension Command {
             try report(damaged: damaged)
             return .success
         })
+
+    /// Returns what calls a closure with each document, wherever the documents are.
+    private static func source(
+        of database: DatabaseName, _ arguments: ParsedArguments
+    ) throws -> ((EncodedDocument) throws -> Void) throws -> [String] {
+        if let server = try ConfigurationReader(arguments).database() {
+            return PostgresDocuments(database, try server.connection()).forEach
+        }
+        let path = try Administration.dataDirectory(arguments)
+        let file = "\(path)/\(DataLayout.documents)"
+        guard FileSystem.exists(file) else {
+            throw ServerError(.notFound, "There are no documents in \(path). Name a server's directory with --data.")
+        }
+        return DocumentDatabaseFile(database, path: file).forEachDocument
+    }
 
     /// Names the documents that were left out, and throws if there are any.
     private static func report(damaged: [String]) throws {
@@ -61,7 +73,7 @@ extension Command {
     }
 
     static let `import`: Command = Command(
-        "import", summary: "stores documents from lines of JSON, while the server is stopped",
+        "import", summary: "stores documents from lines of JSON, while the server is stopped or in a database",
         discussion: """
             Reads what 'export' writes. Documents with the same names are replaced, others stay. They get new times, and
             listeners are notified of them like of any change. Nothing is stored unless every line is valid.
@@ -70,23 +82,32 @@ extension Command {
             """,
         group: "Care",
         arguments: [Argument("FILE", summary: "the file to read", completion: .files)],
-        options: [.data, .project, .config],
+        options: Option.place + [.project],
         action: { arguments in
             let configuration = try ConfigurationReader(arguments).configuration()
             let database = DatabaseName(project: configuration.project)
+            if let server = configuration.database {
+                return try await read(
+                    arguments, into: try await PostgresDocumentStore(database, server.connection()), at: "the database")
+            }
             let directory = try DataDirectory(path: try Administration.dataDirectory(arguments, create: true))
             try FileSystem.makeDirectories(directory.documents, mode: 0o700)
-            let store = try await SQLiteDocumentStore(
-                database, path: "\(directory.path)/\(DataLayout.documents)")
-            do {
-                let count = try await DocumentLines(database: database)
-                    .read(arguments.argument("FILE") ?? "", into: store)
-                await store.close()
-                Console().print("imported \(count) documents into \(directory.path)")
-            } catch {
-                await store.close()
-                throw error
-            }
-            return .success
+            let store = try await SQLiteDocumentStore(database, path: "\(directory.path)/\(DataLayout.documents)")
+            return try await read(arguments, into: store, at: directory.path)
         })
+
+    private static func read(
+        _ arguments: ParsedArguments, into store: some OpenDocumentStore, at place: String
+    ) async throws -> ExitStatus {
+        do {
+            let count = try await DocumentLines(database: store.database)
+                .read(arguments.argument("FILE") ?? "", into: store)
+            await store.close()
+            Console().print("imported \(count) documents into \(place)")
+        } catch {
+            await store.close()
+            throw error
+        }
+        return .success
+    }
 }

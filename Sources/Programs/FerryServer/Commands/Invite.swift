@@ -15,8 +15,8 @@ extension Command {
         group: "Administration",
         options: [
             Option("uses", value: "COUNT", summary: "number of accounts that can be created with it (default 1)"),
-            .expires(default: "7d"), .data, .config,
-        ],
+            .expires(default: "7d"),
+        ] + Option.place,
         action: { arguments in
             let uses = arguments.value("uses") ?? "1"
             guard let uses = Int(uses), (1...100_000).contains(uses) else {

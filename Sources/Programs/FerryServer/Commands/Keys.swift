@@ -18,17 +18,15 @@ extension Command {
                     """,
                 arguments: [Argument("LABEL", .optional, summary: "what the key is for")],
                 options: [
-                    Option("service-account", summary: "a key to accounts, as a file of a Google service account"),
-                    .data,
-                    .config,
-                ],
+                    Option("service-account", summary: "a key to accounts, as a file of a Google service account")
+                ] + Option.place,
                 action: { try await addKey($0) }),
             Command(
-                "list", summary: "lists the keys: id, label", options: [.data, .config],
+                "list", summary: "lists the keys: id, label", options: Option.place,
                 action: { try await listKeys($0) }),
             Command(
                 "remove", summary: "revokes a key", arguments: [Argument("KEY", summary: "the key's id")],
-                options: [.data, .config], action: { try await removeKey($0) }),
+                options: Option.place, action: { try await removeKey($0) }),
         ])
 }
 
@@ -42,11 +40,11 @@ private func addKey(_ arguments: ParsedArguments) async throws -> ExitStatus {
 }
 
 private func addServiceAccount(_ arguments: ParsedArguments) async throws -> ExitStatus {
-    let path = try Administration.dataDirectory(arguments, create: true)
-    let settings = try ConfigurationReader(arguments).configuration(administering: path)
-    let listening = DataDirectory.listening(of: path)
-    let local = listening.map { "\($0.isSecure ? "https" : "http")://\($0.address)" }
-    guard let url = try ConfigurationReader(arguments).publishedURL() ?? local else {
+    let reader = try ConfigurationReader(arguments)
+    let path = try reader.database() == nil ? Administration.dataDirectory(arguments, create: true) : ""
+    let settings = try reader.configuration(administering: path)
+    let local = DataDirectory.listening(of: path).map { "\($0.isSecure ? "https" : "http")://\($0.address)" }
+    guard let url = try reader.publishedURL() ?? local else {
         throw ServerError(
             .failed, "The key names the server's URL. Start the server first, or name its configuration with --config.")
     }

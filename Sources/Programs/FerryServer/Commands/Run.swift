@@ -54,7 +54,7 @@ private struct ServerRun {
         collections.requests = requests
         let group = ServiceGroup(
             [
-                .init("data", DataService(server: server, supervisor: supervisor, logger: logger)),
+                .init("data", DataService(server: server, supervisor: supervisor, logger: logger) { request.yield() }),
                 .init("memory", MemoryService()),
                 .init("objects", collections, stopLimit: .seconds(3)),
                 .init("http", WebService(server: server), stopLimit: .seconds(3)),

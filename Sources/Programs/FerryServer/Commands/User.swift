@@ -19,25 +19,25 @@ extension Command {
                 arguments: [.email],
                 options: [
                     Option("password-stdin", summary: "set the password now, read from standard input"),
-                    .expires(default: "7d"), .data, .config,
-                ],
+                    .expires(default: "7d"),
+                ] + Option.place,
                 action: { try await addUser($0) }),
             Command(
                 "list", summary: "lists the accounts: e-mail, id, state, documents, bytes of objects",
-                options: [.data, .config], action: { try await listUsers($0) }),
+                options: Option.place, action: { try await listUsers($0) }),
             Command(
                 "show", summary: "shows an account, its usage and its quota", arguments: [.account],
-                options: ConfigurationReader.quotaOptions + [.data, .config], action: { try await showUser($0) }),
+                options: ConfigurationReader.quotaOptions + Option.place, action: { try await showUser($0) }),
             Command(
                 "disable", summary: "ends an account's sessions and prevents new ones", arguments: [.account],
-                options: [Option("undo", summary: "enable the account again, like 'enable'"), .data, .config],
+                options: [Option("undo", summary: "enable the account again, like 'enable'")] + Option.place,
                 action: { try await setDisabled(!$0.has("undo"), $0) }),
             Command(
                 "enable", summary: "enables a disabled account again", arguments: [.account],
-                options: [.data, .config], action: { try await setDisabled(false, $0) }),
+                options: Option.place, action: { try await setDisabled(false, $0) }),
             Command(
                 "delete", summary: "deletes an account with all its documents and attachments", arguments: [.account],
-                options: [Option("yes", short: "y", summary: "do not ask"), .project, .data, .config],
+                options: [Option("yes", short: "y", summary: "do not ask"), .project] + Option.place,
                 action: { try await deleteUser($0) }),
             Command(
                 "reset-password", summary: "prints a code with which the user sets a new password",
@@ -47,7 +47,7 @@ extension Command {
 
                         ferry login https://tasks.example.org --code CODE
                     """,
-                arguments: [.account], options: [.expires(default: "1d"), .data, .config],
+                arguments: [.account], options: [.expires(default: "1d")] + Option.place,
                 action: { try await resetPassword($0) }),
             Command(
                 "quota", summary: "sets an account's quota; options that are left out stay unchanged",
@@ -57,9 +57,7 @@ extension Command {
                         "objects", value: "SIZE", summary: "bytes of attachments, like 20G; 'default' for the server's"),
                     Option("documents", value: "COUNT", summary: "documents; 'default' for the server's"),
                     Option("requests", value: "COUNT", summary: "requests per second; 'default' for the server's"),
-                    .data,
-                    .config,
-                ],
+                ] + Option.place,
                 action: { try await setQuota($0) }),
         ])
 }
@@ -98,7 +96,7 @@ private func addUser(_ arguments: ParsedArguments) async throws -> ExitStatus {
 
 private func listUsers(_ arguments: ParsedArguments) async throws -> ExitStatus {
     try await Administration.run(arguments, changes: false) { identity in
-        let usage = try StoredUsage(Administration.dataDirectory(arguments))
+        let usage = try Administration.usage(arguments)
         for account in try await identity.accounts.list() {
             let used = usage.of(account.id)
             Console().print(
@@ -111,7 +109,7 @@ private func showUser(_ arguments: ParsedArguments) async throws -> ExitStatus {
     let quota = try ConfigurationReader(arguments).quota()
     return try await Administration.run(arguments, changes: false) { identity in
         let account = try await identity.accounts.account(named: arguments.account)
-        let used = try StoredUsage(Administration.dataDirectory(arguments)).of(account.id)
+        let used = try Administration.usage(arguments).of(account.id)
         let allowed = quota.overridden(by: account.quota)
         let console = Console()
         func own(_ value: Int64?) -> String { value == nil ? "" : ", set for this account" }
@@ -189,7 +187,10 @@ private func deleteUser(_ arguments: ParsedArguments) async throws -> ExitStatus
         deleted = account
     }
     guard let deleted else { return status }
-    try await AccountRemoval.finish(of: deleted.id, arguments)
+    // The servers on a database remove the data soon.
+    if try ConfigurationReader(arguments).database() == nil {
+        try await AccountRemoval.finish(of: deleted.id, arguments)
+    }
     console.print("\(deleted.name)\t\(deleted.id)\tdeleted")
     return status
 }

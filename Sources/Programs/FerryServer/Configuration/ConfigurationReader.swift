@@ -44,13 +44,8 @@ struct ConfigurationReader {
         Option(
             "objects-grace", value: "DAYS",
             summary: "days for which unused data of attachments is kept (default 30; 2 to 3650)"),
-        Option(
-            "database", value: "URL",
-            summary: "PostgreSQL for documents, in place of the data directory: postgres://USER@HOST,HOST2/NAME"),
-        Option(
-            "database-password", value: "FILE",
-            summary: "file with the password for it (default: systemd's credential database-password)",
-            completion: .files),
+        .database,
+        .databasePassword,
         Option(
             "rules", value: "FILE",
             summary: "security rules for documents, in place of the built-in ones; SIGHUP reads them again",
@@ -354,14 +349,15 @@ struct ConfigurationReader {
         return bucket
     }
 
-    private func database() throws -> DocumentDatabaseServer? {
+    /// Returns the database of documents and accounts; nil if the data directory has them.
+    func database() throws -> DatabaseServer? {
         let password = try value("database-password")
         guard let url = try value("database") else {
             if password != nil { throw invalid("database-password", "needs database beside it") }
             return nil
         }
         do {
-            return try DocumentDatabaseServer(
+            return try DatabaseServer(
                 url: url, passwordFile: password, credentialsDirectory: ProcessEnvironment["CREDENTIALS_DIRECTORY"])
         } catch {
             switch error {
@@ -437,5 +433,14 @@ extension Option {
         "objects-keys", value: "FILE",
         summary: "the server's own keys for that bucket, to remove unused objects; in the format of ~/.aws/credentials",
         completion: .files)
+    static let database = Option(
+        "database", value: "URL",
+        summary: "PostgreSQL for documents and accounts, which several servers may use: postgres://USER@HOST,HOST2/NAME"
+    )
+    static let databasePassword = Option(
+        "database-password", value: "FILE",
+        summary: "file with the password for it (default: systemd's credential database-password)", completion: .files)
+    /// The options that name where documents and accounts are.
+    static let place = [data, database, databasePassword, config]
     static let config = Option("config", value: "FILE", summary: "YAML file with the same settings", completion: .files)
 }

@@ -1,6 +1,7 @@
 import IdentityProtocol
 import IdentityServer
 import SMTPClient
+import ServerData
 import SystemIO
 import SystemService
 
@@ -42,8 +43,8 @@ struct ServerConfiguration: Sendable, Hashable {
     var signUpSetting: SignUpPolicy?
     /// The quota of accounts, unless `ferry-server user quota` sets another.
     var quota = AccountQuota()
-    /// The PostgreSQL server that holds the documents; nil if they are in the data directory.
-    var database: DocumentDatabaseServer?
+    /// The PostgreSQL server that holds documents and accounts; nil if the data directory does.
+    var database: DatabaseServer?
     /// The OpenID providers with whose accounts users may sign in.
     var providers: [OpenIDConfiguration] = []
     /// The mail server; nil if the server sends no mail.

@@ -25,19 +25,17 @@ struct CollectionService: Service {
     /// server has its keys.
     init(_ configuration: ServerConfiguration, logger: Logger) throws {
         let layout = DataLayout(path: configuration.data)
-        // What is needed is read from the documents in the data directory.
-        guard configuration.database == nil else {
-            self.init([], logger: logger)
-            return
-        }
         var collections: [Collection] = []
-        collections.append {
-            try await SerialThread.runOnce { isCancelled in
-                try ObjectCollection(
-                    layout: layout, now: WallClock.microseconds(),
-                    grace: ObjectCollection.microseconds(days: configuration.objectsGraceDays),
-                    keepsAttachments: configuration.objects == nil, isCancelled: isCancelled
-                ).run(changes: true)
+        // What is needed here is read from the documents in the data directory.
+        if configuration.database == nil {
+            collections.append {
+                try await SerialThread.runOnce { isCancelled in
+                    try ObjectCollection(
+                        layout: layout, now: WallClock.microseconds(),
+                        grace: ObjectCollection.microseconds(days: configuration.objectsGraceDays),
+                        keepsAttachments: configuration.objects == nil, isCancelled: isCancelled
+                    ).run(changes: true)
+                }
             }
         }
         if let collection = try ForeignCollection(configuration) {
@@ -71,6 +69,7 @@ struct CollectionService: Service {
         var pause = delay
         while (try? await Task.sleep(for: pause)) != nil {
             pause = interval
+            await removeAccounts()
             for collection in collections {
                 await attempt { tell(try await collection()) }
             }

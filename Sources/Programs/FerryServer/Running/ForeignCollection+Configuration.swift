@@ -1,3 +1,4 @@
+import DocumentModel
 import ObjectStorage
 import ServerData
 import SystemIO
@@ -13,5 +14,8 @@ extension ForeignCollection {
         self.init(
             layout: DataLayout(path: configuration.data), store: RetryingObjectStore(store), now: { store.storeTime },
             graceDays: configuration.objectsGraceDays)
+        if let server = try configuration.database?.connection() {
+            use(DatabaseName(project: configuration.project), server)
+        }
     }
 }

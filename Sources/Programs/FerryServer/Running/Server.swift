@@ -11,6 +11,7 @@ import HTTPServer
 import IdentityProtocol
 import IdentityServer
 import ObjectStorage
+import PostgreSQL
 import S3Server
 import SMTPClient
 import SQLite
@@ -95,11 +96,21 @@ struct Server: Sendable {
     }
 
     /// Removes the data of deleted accounts.
-    func removeDeletedAccounts() async throws { try await AccountRemoval(stores: stores, identity: identity).run() }
+    func removeDeletedAccounts() async throws {
+        let removal = AccountRemoval(stores: stores, identity: identity)
+        guard let lease = stores.lease else { return try await removal.run() }
+        _ = try await lease.run { try await removal.run(renew: $0) }
+    }
 
     /// Reclaims the space of objects that a collection has removed; returns the damaged objects
     /// that could not be moved.
     func reclaimSpace() async throws -> [String] { try await stores.buckets.reclaimSpace() }
+
+    /// Learns which accounts other servers change, until the task is cancelled.
+    func followAccounts(_ logger: Logger, onChange: @Sendable () -> Void) async {
+        await identity.follow(
+            onChange: onChange, onError: FaultLog(logger, "changes of other servers are not seen").note)
+    }
 
     /// Throws if the stores do not respond.
     func probe() async throws { try await stores.probe() }
@@ -158,7 +169,8 @@ struct Server: Sendable {
                     .copyPage(from: source, to: target, after: after)
             }
         }
-        return try await IdentityService(directory: directory.accounts, settings, now: WallClock.seconds)
+        return try await IdentityService(
+            stores.accounts ?? .directory(directory.accounts), settings, now: WallClock.seconds)
     }
 
     private static func documentService(

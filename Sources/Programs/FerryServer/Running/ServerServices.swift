@@ -7,6 +7,8 @@ struct DataService: Service {
     let server: Server
     let supervisor: Supervisor
     let logger: Logger
+    /// Called after another server has changed accounts.
+    let onAccountChange: @Sendable () -> Void
 
     /// The time between two checks of the data without a watchdog.
     private static let interval = Duration.seconds(30)
@@ -29,9 +31,12 @@ struct DataService: Service {
                 try? await Task.sleep(for: interval)
             }
         }
+        let following = Task { await server.followAccounts(logger, onChange: onAccountChange) }
         await GracefulStop.wait()
         beating.cancel()
+        following.cancel()
         await beating.value
+        await following.value
         await server.close()
     }
 }

@@ -3,7 +3,9 @@ import DocumentModel
 import DocumentStore
 import FirestoreServer
 import IdentityProtocol
+import IdentityServer
 import ObjectStorage
+import PostgreSQL
 import PostgresStore
 import ServerData
 import SystemIO
@@ -13,6 +15,12 @@ import SystemService
 struct Stores: Sendable {
     let catalog: DatabaseCatalog
     let buckets: DirectoryBucketStore
+    /// The database of the accounts; nil if they are in the data directory.
+    let accounts: AccountStorage?
+    /// The lease for the removal of accounts, which one of the servers on the database does; nil without
+    /// a database.
+    let lease: PostgresLease?
+    private let peers: PostgresPeers?
 
     /// Texts that are not searched for as a whole, and maps whose keys are ids. An attachment alone
     /// would take about twelve index entries.
@@ -27,7 +35,11 @@ struct Stores: Sendable {
     init(
         _ directory: DataDirectory, _ configuration: ServerConfiguration, _ logger: Logger
     ) async throws {
-        catalog = try await Self.catalog(directory, configuration, logger)
+        let server = try configuration.database?.connection()
+        peers = if let server { try await PostgresPeers(server) } else { nil }
+        accounts = server.map { [peers] in .database($0, peers) }
+        lease = server.map { PostgresLease("removal of accounts", $0) }
+        catalog = try await Self.catalog(directory, configuration, server, peers, logger)
         if let lead = try await catalog.leadOfCommits() {
             logger.warning(
                 """
@@ -46,26 +58,27 @@ struct Stores: Sendable {
     }
 
     private static func catalog(
-        _ directory: DataDirectory, _ configuration: ServerConfiguration, _ logger: Logger
+        _ directory: DataDirectory, _ configuration: ServerConfiguration, _ server: PostgresConfiguration?,
+        _ peers: PostgresPeers?, _ logger: Logger
     ) async throws -> DatabaseCatalog {
         let main = DatabaseName(project: configuration.project)
         let onDamage = FaultLog(logger, "a document is damaged, and listeners are not notified of it").note
-        if let server = configuration.database {
-            let connection = try server.connection()
+        if let server {
             // Commands that read the data directory, such as the collection of unused objects, would
             // take old documents there for the present ones.
-            guard !FileSystem.exists("\(directory.path)/\(DataLayout.documents)") else {
+            for (file, content) in [(DataLayout.documents, "documents"), (DataLayout.accounts, "accounts")]
+            where FileSystem.exists("\(directory.path)/\(file)") {
                 throw ServerError(
                     .configuration,
-                    "\(directory.path) has documents of its own. Use another data directory with database, or leave that out."
+                    "\(directory.path) has \(content) of its own. Use another data directory with database, or leave that out."
                 )
             }
             try FileSystem.makeDirectories(directory.documents, mode: 0o700)
             return try await DatabaseCatalog(main: main, opensOthers: configuration.isEmulator) { name in
                 var store = PostgresDocumentStore.Configuration()
                 if name == main { (store.indexExemptions, store.inheritedFields) = (indexExemptions, inheritedFields) }
-                store.onDamage = onDamage
-                return try await PostgresDocumentStore(name, connection, configuration: store)
+                (store.onDamage, store.peers) = (onDamage, peers)
+                return try await PostgresDocumentStore(name, server, configuration: store)
             }
         }
         var store = SQLiteDocumentStore.Configuration()
@@ -93,6 +106,7 @@ struct Stores: Sendable {
     func close() async {
         await catalog.close()
         await buckets.close()
+        await peers?.close()
     }
 }
 

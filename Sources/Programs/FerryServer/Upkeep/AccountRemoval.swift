@@ -18,8 +18,11 @@ struct AccountRemoval: Sendable {
     private static let batch = 400
 
     /// Removes the data of every account that was deleted with its data.
-    func run() async throws {
+    ///
+    /// - Parameter renew: Called before each account; throws if another server does the work now.
+    func run(renew: @Sendable () throws -> Void = {}) async throws {
         for id in try await identity.accounts.removals() {
+            try renew()
             try await stores.catalog.store(stores.catalog.main).removeDocuments(of: id)
             try await removeObjects(of: id)
             try await identity.accounts.finishRemoval(of: id)

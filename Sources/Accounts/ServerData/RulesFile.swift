@@ -1,31 +1,30 @@
-import RulesLanguage
-import ServerData
+package import RulesLanguage
 import Synchronization
 import SystemIO
 
 /// The rules that the operator has written, as they were last read.
-final class RulesFile: Sendable {
+package final class RulesFile: Sendable {
     private let path: String
     private let rules: Mutex<Ruleset>
 
     /// Reads the rules.
     ///
     /// - Throws: `ServerError` with `.configuration`, which names the line of a mistake.
-    init(_ path: String) throws {
+    package init(_ path: String) throws {
         self.path = path
         rules = Mutex(try Self.read(path))
     }
 
     /// The rules in force.
-    var current: Ruleset { rules.withLock { $0 } }
+    package var current: Ruleset { rules.withLock { $0 } }
 
     /// Reads the file again. When it throws, the rules stay as they are.
-    func reload() throws {
+    package func reload() throws {
         let new = try Self.read(path)
         rules.withLock { $0 = new }
     }
 
-    static func read(_ path: String) throws -> Ruleset {
+    package static func read(_ path: String) throws -> Ruleset {
         do {
             let bytes = try FileSystem.read(path, limit: 1 << 20)
             guard let source = String(validating: bytes, as: UTF8.self) else {

@@ -2,15 +2,15 @@ import ObjectStorage
 
 /// A bucket of another S3 store that holds the attachments instead of this server. Machines access
 /// it with keys of their own.
-struct ForeignBucket: Sendable, Hashable, CustomStringConvertible {
+package struct ForeignBucket: Sendable, Hashable, CustomStringConvertible {
     /// The scheme, the host, and the port unless it is the scheme's default.
-    let url: String
-    let bucket: String
-    let region: String
+    package let url: String
+    package let bucket: String
+    package let region: String
 
     /// Parses a URL such as `https://s3.example.org/tasks`; returns nil unless it is `http` or
     /// `https` with a host and a bucket.
-    init?(_ text: String, region: String) {
+    package init?(_ text: String, region: String) {
         var text = text[...]
         while text.hasSuffix("/") { text.removeLast() }
         guard let slash = text.lastIndex(of: "/"), !text[..<slash].hasSuffix("/"), !region.isEmpty,
@@ -21,5 +21,5 @@ struct ForeignBucket: Sendable, Hashable, CustomStringConvertible {
         guard (try? S3Configuration(endpoint: url, bucket: bucket, region: region)) != nil else { return nil }
     }
 
-    var description: String { "\(url)/\(bucket)" }
+    package var description: String { "\(url)/\(bucket)" }
 }

@@ -1,10 +1,9 @@
-import PostgreSQL
-import ServerData
+package import PostgreSQL
 import SystemIO
 
-/// The PostgreSQL server that holds the documents.
-struct DocumentDatabaseServer: Sendable, Hashable {
-    enum Refusal: Error {
+/// The PostgreSQL server that holds the documents and accounts.
+package struct DatabaseServer: Sendable, Hashable {
+    package enum Refusal: Error {
         case url
         case passwordInURL
     }
@@ -12,15 +11,15 @@ struct DocumentDatabaseServer: Sendable, Hashable {
     /// The name of systemd's credential with the password.
     private static let credential = "database-password"
 
-    let url: String
+    package let url: String
     /// The file with the password; nil for none.
-    let passwordFile: String?
+    package let passwordFile: String?
 
     /// Checks the URL.
     ///
     /// - Parameter credentialsDirectory: The value of `$CREDENTIALS_DIRECTORY`, where the service
     ///   manager puts the credentials of the unit; used if no file is named.
-    init(url: String, passwordFile: String?, credentialsDirectory: String?) throws(Refusal) {
+    package init(url: String, passwordFile: String?, credentialsDirectory: String?) throws(Refusal) {
         guard url.hasPrefix("postgres://") || url.hasPrefix("postgresql://") else { throw .url }
         guard !PostgresConfiguration(url: url).hasPasswordInURL else { throw .passwordInURL }
         self.url = url
@@ -29,7 +28,7 @@ struct DocumentDatabaseServer: Sendable, Hashable {
     }
 
     /// Returns what is needed to connect, with the password from its file.
-    func connection() throws -> PostgresConfiguration {
+    package func connection() throws -> PostgresConfiguration {
         var password: String?
         if let passwordFile {
             do {
