@@ -154,8 +154,8 @@ let package = Package(
         target(
             "ServerData", in: "Accounts",
             uses: [
-                "BucketStore", "Cryptography", "DocumentModel", "DocumentStore", "IdentityProtocol", "IdentityServer",
-                "ObjectStorage", "PostgreSQL", "PostgresStore", "RulesLanguage", "S3Server", "SQLite",
+                "BucketStore", "Cryptography", "DocumentModel", "DocumentStore", "FirestoreServer", "IdentityProtocol",
+                "IdentityServer", "ObjectStorage", "PostgreSQL", "PostgresStore", "RulesLanguage", "S3Server", "SQLite",
                 "SystemIO",
             ]),
 

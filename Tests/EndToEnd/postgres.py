@@ -11,7 +11,8 @@ from harness import until
 class Postgres:
     """A cluster in a directory. It survives `kill`, after which `start` recovers it."""
 
-    def __init__(self, root):
+    def __init__(self, root, primary=None):
+        """Creates an empty cluster, or a standby of another one."""
         self.root = Path(root)
         self.root.mkdir(parents=True, exist_ok=True)
         # PostgreSQL refuses to run as root.
@@ -24,7 +25,10 @@ class Postgres:
         versions = sorted(Path("/usr/lib/postgresql").iterdir(), key=lambda path: int(path.name))
         self.binaries = versions[-1] / "bin"
         self.process = None
-        self._run("initdb", "-D", self.root / "data", "-U", "ferry", "-A", "trust", "-E", "UTF8", "--locale=C")
+        if primary:
+            self._run("pg_basebackup", "-D", self.root / "data", "-h", primary.root, "-U", "ferry", "-R", "-c", "fast")
+        else:
+            self._run("initdb", "-D", self.root / "data", "-U", "ferry", "-A", "trust", "-E", "UTF8", "--locale=C")
 
     @property
     def url(self):
@@ -44,6 +48,21 @@ class Postgres:
         ready = [str(self.binaries / "pg_isready"), "-q", "-h", str(self.root), "-U", "ferry"]
         until(lambda: subprocess.run(ready).returncode == 0, "PostgreSQL to accept connections", timeout=60)
         return self
+
+    def sql(self, statement):
+        """Runs a statement, and returns its rows, one a line."""
+        return subprocess.run([str(self.binaries / "psql"), "-h", str(self.root), "-U", "ferry", "-d", "postgres", "-Atqc", statement],
+                              check=True, capture_output=True, text=True).stdout
+
+    def wait_for_standby(self):
+        """From now on no commit is acknowledged before a standby has it."""
+        self.sql("ALTER SYSTEM SET synchronous_standby_names='*'")
+        self.sql("SELECT pg_reload_conf()")
+        until(lambda: self.sql("SELECT sync_state FROM pg_stat_replication") == "sync\n", "a synchronous standby")
+
+    def promote(self):
+        """Makes a standby the primary."""
+        self._run("pg_ctl", "promote", "-w", "-D", self.root / "data")
 
     def kill(self):
         """Ends the server at once, as a crash does. The processes of connections end with it."""

@@ -45,8 +45,9 @@ def call(url, body=None, token=None):
 
 
 def administer(database, *words):
-    """Runs a command of an administrator, and returns its output."""
-    result = subprocess.run([str(BIN / "ferry-server"), *words, "--database", database.url], capture_output=True, text=True,
+    """Runs a command of an administrator, and returns its output. `database` is a cluster or a URL."""
+    url = database if isinstance(database, str) else database.url
+    result = subprocess.run([str(BIN / "ferry-server"), *words, "--database", url], capture_output=True, text=True,
                             timeout=60)
     assert result.returncode == 0, result.stderr
     return result.stdout
@@ -93,6 +94,45 @@ def test_machines_go_on_after_the_database_was_killed(root, database, replicas):
         for machine in (laptop, desk):
             if machine.daemon.running:
                 machine.stop()
+
+
+def test_machines_go_on_with_the_standby_after_a_failover(root, database):
+    """What a machine has synced is there after the primary has died, and no machine takes the new one for a server that was put
+    back."""
+    standby = Postgres(root / "standby", primary=database).start()
+    database.wait_for_standby()
+    url = f"postgres://ferry@/postgres?host={database.root},{standby.root}"
+    servers, machines = [], []
+    try:
+        for name in "ab":
+            (root / name).mkdir()
+            servers.append(Server(root / name, "--database", url))
+            servers[-1].start()
+        for number, name in enumerate(["laptop", "desk"]):
+            machines.append(Machine(root, name))
+            machines[-1].start()
+            machines[-1].login(servers[number], create=number == 0)
+        laptop, desk = machines
+        for number in range(20):
+            laptop.write(f"Before {number}.md", "")
+        laptop.sync()
+        database.kill()
+        desk.write("Meanwhile.md", "")
+        started = time.monotonic()
+        standby.promote()
+        agree(laptop, desk, timeout=60)
+        # An account is there too, and a new one can be made.
+        assert "me@example.org" in administer(url, "user", "list")
+        administer(url, "user", "add", "anna@example.org")
+        assert len(desk.list()) == 21
+        assert "held" not in laptop.ferry("status") and time.monotonic() - started < 30
+        assert "undamaged" in administer(url, "check")
+    finally:
+        for program in [*(machine.daemon for machine in machines), *servers]:
+            if program.running:
+                program.stop()
+        standby.stop()
+        database.start()
 
 
 def test_tokens_and_keys_of_one_server_are_valid_at_the_other(root, database):
@@ -158,12 +198,38 @@ def test_documents_move_between_the_engines_and_are_checked(root, database, serv
         assert {json.loads(line)["name"] for line in again.splitlines()} == {
             json.loads(line)["name"] for line in file.read_text().splitlines()}
         assert "Buy milk" in again and "undamaged" in administer(database, "check")
-        psql = [str(database.binaries / "psql"), "-h", str(database.root), "-U", "ferry", "-d", "postgres", "-qc"]
-        subprocess.run([*psql, "UPDATE ferry.document SET fields='\\xff' WHERE document=(SELECT min(document) FROM ferry.document)"],
-                       check=True)
+        database.sql("UPDATE ferry.document SET fields='\\xff' WHERE document=(SELECT min(document) FROM ferry.document)")
         result = subprocess.run([tool, "check", "--database", database.url], capture_output=True, text=True, timeout=60)
         assert result.returncode == 1 and "is damaged" in result.stdout
     finally:
+        replica.stop()
+
+
+def test_a_data_directory_moves_into_the_database_and_nobody_signs_in_again(root, database, server, machines):
+    laptop, desk = machines
+    laptop.write("Buy milk.md", "Oat\n")
+    agree(laptop, desk)
+    server.stop()
+    laptop.write("Written meanwhile.md", "")
+    assert "1 accounts and" in administer(database, "import", str(server.data))
+    (root / "a").mkdir()
+    replica = Server(root / "a", "--database", database.url)
+    replica.url, replica.documents = server.url, server.documents
+    replica.start()
+    try:
+        desk.write("Call Anna.md", "")
+        # The documents have new times, which machines do not take for the old ones without being told.
+        for machine in machines:
+            until(lambda: "ferry rebind" in machine.status().get("hint", ""), "the machine to notice the move")
+            machine.ferry("rebind")
+        agree(laptop, desk, timeout=60)
+        assert set(desk.list()) == {"Buy milk", "Written meanwhile", "Call Anna"}
+        again = subprocess.run([str(BIN / "ferry-server"), "import", str(server.data), "--database", database.url],
+                               capture_output=True, text=True, timeout=60)
+        assert again.returncode == 1 and "accounts already" in again.stderr
+    finally:
+        for machine in machines:
+            machine.stop()
         replica.stop()
 
 
@@ -180,9 +246,7 @@ def test_a_deleted_account_loses_its_documents_by_one_of_the_servers(root, datab
     administer(database, "user", "delete", "me@example.org", "--yes")
     until(lambda: administer(database, "export") == "", "the documents to be removed", timeout=20)
     assert administer(database, "user", "list") == ""
-    psql = [str(database.binaries / "psql"), "-h", str(database.root), "-U", "ferry", "-d", "postgres", "-Atc"]
-    left = subprocess.run([*psql, "SELECT count(*) FROM ferry_accounts.removal"], capture_output=True, text=True, check=True)
-    assert left.stdout == "0\n"
+    assert database.sql("SELECT count(*) FROM ferry_accounts.removal") == "0\n"
 
 
 def test_a_data_directory_with_accounts_is_refused(root, database):

@@ -155,4 +155,37 @@ struct ReplicaTests {
             #expect(try await second.accounts.list().count == 11)
         }
     }
+
+    @Test func `a copy of a directory has its accounts, sessions and keys, and is made once`() async throws {
+        let url = try TemporaryPostgres.shared.get().makeDatabase()
+        let server = PostgresConfiguration(url: url)
+        try await withIdentity(accounts: .sqlite) { test in
+            let first = test.identity
+            let tokens = try await signUp(first, "a@b.c", test.clock)
+            _ = try await first.accounts.setQuota(
+                AccountQuota.Override(documents: 5), of: tokens.account, now: test.clock.now)
+            let invitation = try await first.accounts.invite(
+                uses: 1, expiresAt: test.clock.now + 100, now: test.clock.now)
+            let keys = try await first.storage.addAdministrator(label: "l", now: test.clock.now)
+            #expect(try await IdentityService.copy(directory: test.directory, to: server) == 1)
+            var configuration = first.configuration
+            configuration.signUp = .invite
+            let second = try await IdentityService(
+                .database(server, nil), configuration, now: { test.clock.now })
+            #expect(second.lineage == first.lineage)
+            #expect(try second.authenticator.verify(tokens.idToken).userID == tokens.account.id)
+            let refreshed = try await second.accounts.refresh(tokens.refreshToken, now: test.clock.now)
+            #expect(refreshed.account.quota.documents == 5)
+            _ = try await second.accounts.signIn(
+                email: "a@b.c", password: "secret1", address: address, now: test.clock.now)
+            _ = try await second.accounts.signUp(
+                email: "b@b.c", password: "secret1",
+                from: Accounts.SignUpOrigin(address: address, invitation: invitation), now: test.clock.now)
+            let found = second.storage.lookup(accessKey: keys.accessKey, sessionToken: nil, now: test.clock.now)
+            #expect(found?.secretKey == keys.secretKey)
+            let refusal = await code { _ = try await IdentityService.copy(directory: test.directory, to: server) }
+            #expect(refusal == .notAllowed)
+            await second.close()
+        }
+    }
 }

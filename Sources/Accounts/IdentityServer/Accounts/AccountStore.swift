@@ -30,7 +30,7 @@ struct AccountStore: Sendable {
     /// if no other server uses the database.
     func generation() async throws -> Int64 {
         guard database.isShared else { return 0 }
-        return try await database.transaction { try $0.first("SELECT value FROM generation") { $0.int64(0) } ?? 0 }
+        return try await database.read { try $0.first("SELECT value FROM generation") { $0.int64(0) } ?? 0 }
     }
 
     // MARK: accounts
@@ -74,13 +74,13 @@ struct AccountStore: Sendable {
     }
 
     func account(id: String) async throws -> Account? {
-        try await database.transaction { database in
+        try await database.read { database in
             try database.first("SELECT \(columns) FROM account WHERE id=?", [.text(id)], Self.account)
         }
     }
 
     func account(email: String) async throws -> (Account, PasswordHash?)? {
-        try await database.transaction { database in
+        try await database.read { database in
             try database.first(
                 "SELECT \(columns), password, password_cost FROM account WHERE email=?", [.text(email)]
             ) { row in
@@ -94,7 +94,7 @@ struct AccountStore: Sendable {
 
     /// Returns accounts in the order of their ids, from the one after `id` on.
     func accounts(after id: String, limit: Int) async throws -> [Account] {
-        try await database.transaction { database in
+        try await database.read { database in
             var accounts: [Account] = []
             let sql = "SELECT \(columns) FROM account WHERE id>? ORDER BY id LIMIT ?"
             try database.query(sql, [.text(id), .int(limit)]) { accounts.append(Self.account($0)) }
@@ -104,7 +104,7 @@ struct AccountStore: Sendable {
 
     /// Returns all accounts, by e-mail address, anonymous ones last.
     func accounts() async throws -> [Account] {
-        try await database.transaction { database in
+        try await database.read { database in
             var accounts: [Account] = []
             let sql = "SELECT \(columns) FROM account ORDER BY email IS NULL, email, created_at"
             try database.query(sql) { accounts.append(Self.account($0)) }
@@ -201,7 +201,7 @@ struct AccountStore: Sendable {
 
     /// Returns the session of a refresh token; nil if the token is unknown or revoked.
     func session(_ token: String) async throws -> Session? {
-        try await database.transaction { database in
+        try await database.read { database in
             try database.first(
                 """
                 SELECT \(columns), provider, authenticated_at, claims FROM session JOIN account ON id=account
@@ -245,7 +245,7 @@ struct AccountStore: Sendable {
 
     /// Whether the invitation can still be used.
     func hasInvitation(_ digest: [UInt8], now: Int64) async throws -> Bool {
-        try await database.transaction { database in
+        try await database.read { database in
             try database.first(
                 "SELECT 1 FROM invitation WHERE code=? AND uses>0 AND expires_at>?", [.blob(digest), .integer(now)]
             ) { _ in true } ?? false
@@ -264,7 +264,7 @@ struct AccountStore: Sendable {
     /// Returns the account whose password a code may set; nil if the code is unknown, used or
     /// expired.
     func account(passwordCode digest: [UInt8], now: Int64) async throws -> Account? {
-        try await database.transaction { database in
+        try await database.read { database in
             try database.first(
                 """
                 SELECT \(columns) FROM password_code JOIN account ON account.id=password_code.account
@@ -297,7 +297,7 @@ struct AccountStore: Sendable {
 
     /// Returns the accounts that have quotas of their own.
     func quotaOverrides() async throws -> [String: AccountQuota.Override] {
-        try await database.transaction { database in
+        try await database.read { database in
             var quotas: [String: AccountQuota.Override] = [:]
             try database.query(
                 """
@@ -317,7 +317,7 @@ struct AccountStore: Sendable {
 
     /// Returns the deleted accounts whose documents and objects have not been removed.
     func removals() async throws -> [String] {
-        try await database.transaction { database in
+        try await database.read { database in
             var accounts: [String] = []
             try database.query("SELECT account FROM removal ORDER BY requested_at") { accounts.append($0.text(0)) }
             return accounts
@@ -341,7 +341,7 @@ struct AccountStore: Sendable {
 
     /// Returns a secret of all servers that use the database, which is created at first use.
     func secret(_ name: String, make: @Sendable () throws -> [UInt8]) async throws -> [UInt8] {
-        let stored = try await database.transaction { try Self.secret(name, in: $0) }
+        let stored = try await database.read { try Self.secret(name, in: $0) }
         if let stored { return stored }
         let made = try make()
         return try await database.transaction { database in
@@ -366,7 +366,7 @@ struct AccountStore: Sendable {
     }
 
     func storageKeys() async throws -> [StorageKey] {
-        try await database.transaction { database in
+        try await database.read { database in
             var keys: [StorageKey] = []
             try database.query("SELECT access_key, label, created_at FROM storage_key ORDER BY created_at") {
                 keys.append(StorageKey(accessKey: $0.text(0), label: $0.text(1), createdAt: $0.int64(2)))

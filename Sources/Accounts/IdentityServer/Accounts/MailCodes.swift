@@ -42,7 +42,7 @@ struct MailCodes: Sendable {
 
     /// Returns what a code is for; nil if it is unknown, used or expired.
     func entry(of code: String, now: Int64) async throws -> Entry? {
-        try await database.transaction { try Self.entry(OneTimeCode.digest(code), now: now, in: $0) }
+        try await database.read { try Self.entry(OneTimeCode.digest(code), now: now, in: $0) }
     }
 
     /// Uses up a code. Returns nil if it is not for that purpose, or was used or expired meanwhile.

@@ -6,7 +6,7 @@ struct ProviderLinks: Sendable {
 
     /// Returns the id of the account that a provider's account signs in to; nil for none.
     func account(provider: String, subject: String) async throws -> String? {
-        try await database.transaction { database in
+        try await database.read { database in
             try database.first(
                 "SELECT account FROM provider_link WHERE provider=? AND subject=?", [.text(provider), .text(subject)]
             ) { $0.text(0) }

@@ -27,7 +27,7 @@ struct ServiceAccounts: Sendable {
     }
 
     func all() async throws -> [ServiceAccountKey] {
-        try await database.transaction { database in
+        try await database.read { database in
             var keys: [ServiceAccountKey] = []
             let sql =
                 "SELECT key_id, email, modulus, exponent, label, created_at FROM service_account ORDER BY created_at"

@@ -15,6 +15,11 @@ protocol AccountDatabase: Sendable {
         _ body: @escaping @Sendable (any AccountTransaction) throws -> Result
     ) async throws -> Result
 
+    /// Runs `body`, which contains queries only, outside a transaction.
+    func read<Result: Sendable>(
+        _ body: @escaping @Sendable (any AccountTransaction) throws -> Result
+    ) async throws -> Result
+
     /// The expression for all rows of `provider_link` of an account, as a text with an array of
     /// arrays in JSON; null for no rows.
     var linksExpression: String { get }

@@ -31,12 +31,22 @@ final class PostgresAccountDatabase: AccountDatabase {
 
     func transaction<Result: Sendable>(
         _ body: @escaping @Sendable (any AccountTransaction) throws -> Result
+    ) async throws -> Result { try await run(inTransaction: true, body) }
+
+    func read<Result: Sendable>(
+        _ body: @escaping @Sendable (any AccountTransaction) throws -> Result
+    ) async throws -> Result { try await run(inTransaction: false, body) }
+
+    private func run<Result: Sendable>(
+        inTransaction: Bool, _ body: @escaping @Sendable (any AccountTransaction) throws -> Result
     ) async throws -> Result {
         let end = environment.now() + Self.patience
         var pause = Duration.milliseconds(10)
         while true {
             do {
-                let (result, notifies) = try await turns.run(for: nil) { try await workers[$0].run(body) }
+                let (result, notifies) = try await turns.run(for: nil) {
+                    try await workers[$0].run(inTransaction: inTransaction, body)
+                }
                 if notifies { onChange() }
                 return result
             } catch let error as PostgresError where error.isTransient && environment.now() < end {
@@ -79,21 +89,22 @@ private final class PostgresAccountWorker: Sendable {
 
     deinit { thread.stop() }
 
-    /// Runs a transaction. Throws a `PostgresError` that is transient only if nothing was committed.
+    /// Runs a transaction, or queries outside one. Throws a `PostgresError` that is transient only if
+    /// nothing was committed.
     func run<Result: Sendable>(
-        _ body: @escaping @Sendable (any AccountTransaction) throws -> Result
+        inTransaction: Bool, _ body: @escaping @Sendable (any AccountTransaction) throws -> Result
     ) async throws -> (result: Result, notifies: Bool) {
-        try await thread.run { [self] in try session.withLock { try Self.run(body, $0) } }
+        try await thread.run { [self] in try session.withLock { try Self.run(body, inTransaction: inTransaction, $0) } }
     }
 
     private static func run<Result>(
-        _ body: (any AccountTransaction) throws -> Result, _ session: PostgresSession
+        _ body: (any AccountTransaction) throws -> Result, inTransaction: Bool, _ session: PostgresSession
     ) throws -> (result: Result, notifies: Bool) {
         do {
             let transaction = Transaction(try session.connected())
-            try transaction.connection.send([PostgresStatement("BEGIN")])
+            if inTransaction { try transaction.connection.send([PostgresStatement("BEGIN")]) }
             let result = try body(transaction)
-            try commit(transaction)
+            if inTransaction { try commit(transaction) }
             return (result, transaction.notifies)
         } catch let error as PostgresError where error.isConstraint {
             session.rollBack()

@@ -21,6 +21,12 @@ struct SQLiteAccountDatabase: AccountDatabase {
         }
     }
 
+    func read<Result: Sendable>(
+        _ body: @escaping @Sendable (any AccountTransaction) throws -> Result
+    ) async throws -> Result {
+        try await database.run { try body(Transaction(database: $0)) }
+    }
+
     var linksExpression: String {
         """
         (SELECT json_group_array(json_array(l.provider, l.subject, l.email, l.display_name, l.photo_url)) \

@@ -15,7 +15,8 @@ enum SigningKeyStorage: Sendable {
     case file(String)
     case database(AccountStore)
 
-    private static let secret = "signing-keys"
+    /// The name of the secret in the database.
+    static let secret = "signing-keys"
     private static let place = "The database"
 
     /// Returns the keys. The first one is created if there is none.

@@ -78,6 +78,9 @@ extension Command {
             Reads what 'export' writes. Documents with the same names are replaced, others stay. They get new times, and
             listeners are notified of them like of any change. Nothing is stored unless every line is valid.
 
+            With --database FILE may be the data directory of a server that is stopped. Its accounts, their sessions and
+            keys come along then, into a database without accounts. No machine has to sign in again; each asks for 'ferry rebind'.
+
                 ferry-server import documents.ndjson --data /srv/ferry
             """,
         group: "Care",
@@ -87,27 +90,23 @@ extension Command {
             let configuration = try ConfigurationReader(arguments).configuration()
             let database = DatabaseName(project: configuration.project)
             if let server = configuration.database {
-                return try await read(
-                    arguments, into: try await PostgresDocumentStore(database, server.connection()), at: "the database")
+                let stored = try await DatabaseImport(project: configuration.project, server.connection())
+                    .run(arguments.argument("FILE") ?? "")
+                Console().print("imported \(stored) into the database")
+                return .success
             }
             let directory = try DataDirectory(path: try Administration.dataDirectory(arguments, create: true))
             try FileSystem.makeDirectories(directory.documents, mode: 0o700)
             let store = try await SQLiteDocumentStore(database, path: "\(directory.path)/\(DataLayout.documents)")
-            return try await read(arguments, into: store, at: directory.path)
+            do {
+                let count = try await DocumentLines(database: database)
+                    .read(arguments.argument("FILE") ?? "", into: store)
+                await store.close()
+                Console().print("imported \(count) documents into \(directory.path)")
+            } catch {
+                await store.close()
+                throw error
+            }
+            return .success
         })
-
-    private static func read(
-        _ arguments: ParsedArguments, into store: some OpenDocumentStore, at place: String
-    ) async throws -> ExitStatus {
-        do {
-            let count = try await DocumentLines(database: store.database)
-                .read(arguments.argument("FILE") ?? "", into: store)
-            await store.close()
-            Console().print("imported \(count) documents into \(place)")
-        } catch {
-            await store.close()
-            throw error
-        }
-        return .success
-    }
 }
