@@ -22,11 +22,12 @@ package struct FirestoreService: Sendable {
     let environment: Environment
     /// Receives the errors that clients see as INTERNAL.
     let onError: @Sendable (any Error) -> Void
+    let metrics: CallMetrics?
 
     package init(
         catalog: any DocumentStoreProvider, authenticator: any CallerAuthenticator, access: any DocumentAccessPolicy,
         closing: AsyncGate, now: @escaping @Sendable () -> Int64, environment: Environment = .system,
-        onError: @escaping @Sendable (any Error) -> Void
+        metrics: CallMetrics? = nil, onError: @escaping @Sendable (any Error) -> Void
     ) {
         self.catalog = catalog
         self.authenticator = authenticator
@@ -35,6 +36,7 @@ package struct FirestoreService: Sendable {
         self.now = now
         self.environment = environment
         self.onError = onError
+        self.metrics = metrics
     }
 
     /// The routes of all RPCs of the service.
@@ -64,10 +66,10 @@ package struct FirestoreService: Sendable {
             }
         }
         routes[Self.path("Listen")] = .streaming { call in
-            try await answering { try await listen(call) }
+            try await answering { try await measuringStream("Listen") { try await listen(call) } }
         }
         routes[Self.path("Write")] = .streaming { call in
-            try await answering { try await write(call) }
+            try await answering { try await measuringStream("Write") { try await write(call) } }
         }
         return routes
     }
@@ -98,7 +100,9 @@ package struct FirestoreService: Sendable {
             methods[name] = Method(
                 resource: resource,
                 handle: .unary { bytes, caller in
-                    try await usage.decoding(bytes, for: caller) { try await handle($0, caller).encoded() }
+                    try await measuringCall(name) {
+                        try await usage.decoding(bytes, for: caller) { try await handle($0, caller).encoded() }
+                    }
                 })
         }
         func streaming<Request: ProtobufMessage>(
@@ -107,7 +111,9 @@ package struct FirestoreService: Sendable {
             methods[name] = Method(
                 resource: .reads,
                 handle: .streaming { bytes, caller, send in
-                    try await usage.decoding(bytes, for: caller) { try await handle($0, caller, send) }
+                    try await measuringCall(name) {
+                        try await usage.decoding(bytes, for: caller) { try await handle($0, caller, send) }
+                    }
                 })
         }
         unary("GetDocument") { try await getDocument($0, $1) }
@@ -137,6 +143,18 @@ package struct FirestoreService: Sendable {
     ) async throws -> Result {
         guard let resource else { return try await body() }
         return try await usage.holding(resource, for: caller, body)
+    }
+
+    /// Measures a call with one request.
+    private func measuringCall<Result>(_ method: String, _ body: () async throws -> Result) async throws -> Result {
+        guard let metrics else { return try await body() }
+        return try await metrics.call(method, body)
+    }
+
+    /// Counts a stream.
+    private func measuringStream<Result>(_ method: String, _ body: () async throws -> Result) async throws -> Result {
+        guard let metrics else { return try await body() }
+        return try await metrics.stream(method, body)
     }
 
     private static func path(_ method: String) -> String { "/google.firestore.v1.Firestore/\(method)" }

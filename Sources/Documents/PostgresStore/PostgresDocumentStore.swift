@@ -36,6 +36,8 @@ package final class PostgresDocumentStore: SnapshotStore, OpenDocumentStore {
         package var environment = Environment.system
         /// The other servers, which are notified of commits and notify of theirs; nil for none.
         package var peers: PostgresPeers?
+        /// The metrics that get the age of the last reading of the log, and the number of servers.
+        package var metrics: Metrics?
 
         package init() {}
     }
@@ -50,6 +52,10 @@ package final class PostgresDocumentStore: SnapshotStore, OpenDocumentStore {
     private let writer: PostgresWriter
     private let heartbeat: Task<Void, Never>
     private let polling: Task<Void, Never>
+
+    private static let logAge = Metrics.Metric(
+        "ferry_log_age_seconds", "Time since the commits of other servers were last read.")
+    private static let servers = Metrics.Metric("ferry_servers", "Servers that use the database, this one included.")
 
     package var listenerBacklog: Int { configuration.listenerBacklog }
 
@@ -102,6 +108,12 @@ package final class PostgresDocumentStore: SnapshotStore, OpenDocumentStore {
             }
         }
         configuration.peers?.onNotification(writer.topic) { [weak writer] in writer?.catchUpSoon() }
+        configuration.metrics?.gauge(Self.logAge, ["database": database.database]) { [weak writer] in
+            writer?.secondsSinceReading ?? 0
+        }
+        if let peers = configuration.peers {
+            configuration.metrics?.gauge(Self.servers) { [weak peers] in Double((peers?.count ?? 0) + 1) }
+        }
         let interval = configuration.pollInterval
         polling = Task { [weak writer] in
             while (try? await environment.sleep(for: interval)) != nil { writer?.catchUpSoon() }

@@ -51,6 +51,9 @@ actor PostgresWriter {
     nonisolated private let transactions: TransactionRegistry
     nonisolated private let hub: ListenHub
     nonisolated private let isCatchingUp = Atomic(false)
+    /// The time at which the log was last read.
+    nonisolated private let lastReading: Mutex<Duration>
+    nonisolated private let now: @Sendable () -> Duration
     nonisolated private let database: DatabaseName
     private let partition: Int64
     private let session: PostgresSession
@@ -79,7 +82,12 @@ actor PostgresWriter {
         self.configuration = configuration
         caches = WriterCaches(partition: partition)
         lastPruning = configuration.environment.now()
+        now = configuration.environment.now
+        lastReading = Mutex(configuration.environment.now())
     }
+
+    /// The time since the commits of other servers were last read, in seconds.
+    nonisolated var secondsSinceReading: Double { (now() - lastReading.withLock { $0 }) / .seconds(1) }
 
     deinit { thread.stop() }
 
@@ -386,7 +394,7 @@ actor PostgresWriter {
             let clock = try connection.run(
                 "SELECT clock FROM ferry.database WHERE partition=$1", [.integer(partition)]
             ).integer(0, 0)
-            guard clock > known else { return }
+            guard clock > known else { return noteReading() }
             let rows = try connection.run([
                 PostgresStatement("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"),
                 PostgresStatement(
@@ -397,12 +405,15 @@ actor PostgresWriter {
             let records = try readForeign(through: found, connection)
             try connection.send([PostgresStatement("COMMIT")])
             publish(records, through: found.clock)
+            noteReading()
         } catch {
             session.rollBack()
             forget()
             throw DocumentStoreError(ofPostgres: error)
         }
     }
+
+    private func noteReading() { lastReading.withLock { $0 = now() } }
 
     /// Makes every later commit later than `time`.
     nonisolated func reserve(_ time: Int64) async throws {

@@ -60,7 +60,7 @@ package enum FerryServerTool {
             "Configuration file",
             """
             The file that --config names is YAML with the names of the options as keys: data, documents, http, tls-cert, tls-key,
-            url, documents-url, trusted-proxy, objects, objects-region, objects-keys, project, insecure, emulator, sign-up,
+            url, documents-url, trusted-proxy, metrics, database, database-password, objects, objects-region, objects-keys, project, insecure, emulator, sign-up,
             quota-objects, quota-documents, quota-requests, objects-grace, rules, openid, smtp, smtp-from, smtp-password, log-level. Options on the command line win. Without
             --config the system's server, and root's commands for it, read /etc/ferry-server.yaml, which 'ferry-server setup'
             writes. SIGHUP reads the file again; the log names what needs a restart.

@@ -20,6 +20,7 @@ struct ConfigurationReader {
         .data,
         Option("documents", value: "HOST:PORT", summary: "the address for documents (default 127.0.0.1:7440)"),
         Option("http", value: "HOST:PORT", summary: "the address for objects and accounts (default 127.0.0.1:7441)"),
+        Option("metrics", value: "HOST:PORT", summary: "an address on loopback for metrics in Prometheus's format"),
         Option("tls-cert", value: "FILE", summary: "certificate chain, PEM", completion: .files),
         Option("tls-key", value: "FILE", summary: "the certificate's private key, PEM", completion: .files),
         Option(
@@ -120,6 +121,11 @@ struct ConfigurationReader {
         var configuration = ServerConfiguration(data: directory)
         configuration.documents = try address("documents") ?? configuration.documents
         configuration.http = try address("http") ?? configuration.http
+        configuration.metrics = try address("metrics")
+        if let address = configuration.metrics, !address.isLoopback {
+            throw invalid(
+                "metrics", "is for this machine only, so it takes an address like 127.0.0.1:7442, not \(address)")
+        }
         configuration.tls = try tls()
         configuration.published = try published()
         configuration.trustedProxies = try trustedProxies()

@@ -17,6 +17,8 @@ struct ServerConfiguration: Sendable, Hashable {
     var data: String
     var documents = ListenAddress(host: "127.0.0.1", port: 7440)
     var http = ListenAddress(host: "127.0.0.1", port: 7441)
+    /// The address of metrics for Prometheus, on loopback; nil for none.
+    var metrics: ListenAddress?
     var tls: TLS?
     /// The addresses of a proxy through which clients reach the server; nil if they use the
     /// listening addresses.
@@ -63,6 +65,7 @@ struct ServerConfiguration: Sendable, Hashable {
     func names(differingFrom other: ServerConfiguration) -> [String] {
         [
             ("data", data == other.data), ("documents", documents == other.documents), ("http", http == other.http),
+            ("metrics", metrics == other.metrics),
             ("tls-cert", tls?.certificate == other.tls?.certificate), ("tls-key", tls?.key == other.tls?.key),
             ("url", published?.web == other.published?.web),
             ("documents-url", published?.documents == other.published?.documents),

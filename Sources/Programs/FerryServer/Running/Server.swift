@@ -26,6 +26,7 @@ struct Server: Sendable {
     private let stores: Stores
     private let identity: IdentityService
     private let web: HTTPServer
+    private let metrics: HTTPServer?
     private let documents: GRPCServer
     private let closing: AsyncGate
     private let rules: RulesFile?
@@ -40,13 +41,16 @@ struct Server: Sendable {
         let certificate = try configuration.tls.map { try Certificate($0) }
         let rules = try configuration.rules.map { try RulesFile($0) }
         let directory = try DataDirectory(path: configuration.data)
-        let stores = try await Stores(directory, configuration, logger.labelled("documents"))
+        let metrics = Metrics()
+        let stores = try await Stores(directory, configuration, metrics, logger.labelled("documents"))
         // The HTTP port is bound before identity opens, because tokens carry the server's URL.
         let site = Site()
-        let web = webServer(configuration, certificate, site, logger.labelled("http"))
+        let web = webServer(configuration, certificate, site, metrics, logger.labelled("http"))
+        let published = configuration.metrics.map { HTTPServer(for: metrics, host: $0.host, port: $0.port) }
         do {
             var http = configuration.http
             if case .tcp(_, let port) = try web.start() { http.port = port }
+            try published?.start()
             var endpoints = ServerEndpoints(
                 http: http, documents: configuration.documents, isSecure: certificate != nil,
                 published: configuration.published, project: configuration.project, objects: configuration.objects)
@@ -55,7 +59,7 @@ struct Server: Sendable {
             let closing = AsyncGate(isOpen: false)
             let shared = sharedObjects(stores)
             let access = documentAccess(shared, configuration.isEmulator ? nil : quotas, rules)
-            let service = documentService(configuration, stores, access, identity, quotas, closing, logger)
+            let service = documentService(configuration, stores, access, identity, quotas, closing, metrics, logger)
             let documents = documentServer(configuration, certificate, service, web)
             endpoints.documents.port = try documents.start()
             try directory.note(http: endpoints.http, isSecure: endpoints.isSecure)
@@ -67,9 +71,11 @@ struct Server: Sendable {
             )
             return Server(
                 endpoints: endpoints, directory: directory, stores: stores, identity: identity, web: web,
+                metrics: published,
                 documents: documents, closing: closing, rules: rules, certificate: certificate)
         } catch {
             await web.stop(within: .zero)
+            await published?.stop(within: .zero)
             await stores.close()
             throw ServerError(starting: error)
         }
@@ -81,7 +87,10 @@ struct Server: Sendable {
         await documents.shutdown(within: .seconds(2))
     }
 
-    func stopWeb() async { await web.stop(within: .seconds(2)) }
+    func stopWeb() async {
+        await web.stop(within: .seconds(2))
+        await metrics?.stop(within: .zero)
+    }
 
     /// Closes the data. Call last.
     func close() async {
@@ -128,7 +137,8 @@ struct Server: Sendable {
     // MARK: parts
 
     private static func webServer(
-        _ configuration: ServerConfiguration, _ certificate: Certificate?, _ site: Site, _ logger: Logger
+        _ configuration: ServerConfiguration, _ certificate: Certificate?, _ site: Site, _ metrics: Metrics,
+        _ logger: Logger
     ) -> HTTPServer {
         var limits = HTTPServer.Limits()
         // The limit of one PUT on S3; larger objects are uploaded in parts.
@@ -141,8 +151,14 @@ struct Server: Sendable {
             proxies: configuration.trustedProxies, threads: min(4, sysconf(Int32(_SC_NPROCESSORS_ONLN))),
             runsHandlersOnLoop: true,
             onError: { logger.warning("a request failed", ["error": "\($0)"]) },
-            handler: { await site.respond(to: $0) })
+            handler: { request in
+                let response = await site.respond(to: request)
+                metrics.count(requests, ["status": "\(response.status.rawValue / 100)xx"])
+                return response
+            })
     }
+
+    private static let requests = Metrics.Metric("ferry_http_requests_total", "Requests to the HTTP port.")
 
     private static func identity(
         _ configuration: ServerConfiguration, _ directory: DataDirectory, _ stores: Stores, issuer: String
@@ -175,13 +191,13 @@ struct Server: Sendable {
 
     private static func documentService(
         _ configuration: ServerConfiguration, _ stores: Stores, _ access: any DocumentAccessPolicy,
-        _ identity: IdentityService, _ quotas: AccountQuotas, _ closing: AsyncGate, _ logger: Logger
+        _ identity: IdentityService, _ quotas: AccountQuotas, _ closing: AsyncGate, _ metrics: Metrics, _ logger: Logger
     ) -> FirestoreService {
         FirestoreService(
             catalog: stores.catalog,
             authenticator: DocumentAuthenticator(
                 identity.authenticator, quotas: quotas, isEmulator: configuration.isEmulator),
-            access: access, closing: closing, now: WallClock.seconds,
+            access: access, closing: closing, now: WallClock.seconds, metrics: CallMetrics(metrics),
             onError: FaultLog(logger.labelled("documents"), "a call failed").note)
     }
 

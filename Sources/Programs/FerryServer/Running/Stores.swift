@@ -33,13 +33,24 @@ struct Stores: Sendable {
 
     /// Opens both, and creates the users' bucket if it is absent.
     init(
-        _ directory: DataDirectory, _ configuration: ServerConfiguration, _ logger: Logger
+        _ directory: DataDirectory, _ configuration: ServerConfiguration, _ metrics: Metrics, _ logger: Logger
     ) async throws {
         let server = try configuration.database?.connection()
+        if server != nil {
+            // Commands that read the data directory, such as the collection of unused objects, would
+            // take old documents there for the present ones.
+            for (file, content) in [(DataLayout.documents, "documents"), (DataLayout.accounts, "accounts")]
+            where FileSystem.exists("\(directory.path)/\(file)") {
+                throw ServerError(
+                    .configuration,
+                    "\(directory.path) has \(content) of its own. Use another data directory with database, or leave that out."
+                )
+            }
+        }
         peers = if let server { try await PostgresPeers(server) } else { nil }
         accounts = server.map { [peers] in .database($0, peers) }
         lease = server.map { PostgresLease("removal of accounts", $0) }
-        catalog = try await Self.catalog(directory, configuration, server, peers, logger)
+        catalog = try await Self.catalog(directory, configuration, server, peers, metrics, logger)
         if let lead = try await catalog.leadOfCommits() {
             logger.warning(
                 """
@@ -59,25 +70,16 @@ struct Stores: Sendable {
 
     private static func catalog(
         _ directory: DataDirectory, _ configuration: ServerConfiguration, _ server: PostgresConfiguration?,
-        _ peers: PostgresPeers?, _ logger: Logger
+        _ peers: PostgresPeers?, _ metrics: Metrics, _ logger: Logger
     ) async throws -> DatabaseCatalog {
         let main = DatabaseName(project: configuration.project)
         let onDamage = FaultLog(logger, "a document is damaged, and listeners are not notified of it").note
         if let server {
-            // Commands that read the data directory, such as the collection of unused objects, would
-            // take old documents there for the present ones.
-            for (file, content) in [(DataLayout.documents, "documents"), (DataLayout.accounts, "accounts")]
-            where FileSystem.exists("\(directory.path)/\(file)") {
-                throw ServerError(
-                    .configuration,
-                    "\(directory.path) has \(content) of its own. Use another data directory with database, or leave that out."
-                )
-            }
             try FileSystem.makeDirectories(directory.documents, mode: 0o700)
             return try await DatabaseCatalog(main: main, opensOthers: configuration.isEmulator) { name in
                 var store = PostgresDocumentStore.Configuration()
                 if name == main { (store.indexExemptions, store.inheritedFields) = (indexExemptions, inheritedFields) }
-                (store.onDamage, store.peers) = (onDamage, peers)
+                (store.onDamage, store.peers, store.metrics) = (onDamage, peers, metrics)
                 return try await PostgresDocumentStore(name, server, configuration: store)
             }
         }

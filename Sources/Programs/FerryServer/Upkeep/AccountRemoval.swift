@@ -7,6 +7,7 @@ import FirestoreServer
 import IdentityServer
 import ServerData
 import Synchronization
+import SystemIO
 import SystemService
 
 /// Removes the documents and objects of deleted accounts. An interrupted removal continues with the
@@ -62,7 +63,7 @@ extension AccountRemoval {
             try await Task.sleep(for: .milliseconds(200))
         }
         let directory = try DataDirectory(path: path)
-        let stores = try await Stores(directory, configuration, Logger(label: "documents", level: .warning))
+        let stores = try await Stores(directory, configuration, Metrics(), Logger(label: "documents", level: .warning))
         let settings = IdentityService.Configuration(issuer: "", project: "")
         let identity = try await IdentityService(directory: directory.accounts, settings, now: WallClock.seconds)
         do {
