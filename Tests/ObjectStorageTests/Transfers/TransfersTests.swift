@@ -64,6 +64,42 @@ import Testing
         #expect(try await open().all.isEmpty)
     }
 
+    @Test(arguments: [true, false])
+    func `a file of another user is downloaded by the key of its content`(isOneChunk: Bool) async throws {
+        let content = Noise.bytes(isOneChunk ? 1_000 : 46_875)
+        var options = UploadOptions()
+        options.sizes = .small
+        options.namesOnlyChunk = true
+        let bob = try ObjectNamespace(user: "bob")
+        let upload = UploadTask(
+            File(name: "f.bin", bytes: content), to: memory, namespace: bob, options: options, environment: .system)
+        upload.start()
+        let uploaded = try await upload.outcome
+        let key = uploaded.content.key(in: bob)
+        #expect(key.text.hasPrefix(isOneChunk ? "bob/chunks/" : "bob/manifests/"))
+
+        _ = try await open().download(
+            DownloadRequest(
+                object: key, to: directory.path + "/got", size: uploaded.size, sha256: uploaded.sha256))
+        // The key is in the journal, too.
+        let transfers = try await open()
+        let running = Task { await transfers.run() }
+        let down = try #require(await transfers.all.first as? DownloadTask)
+        #expect(try await down.outcome.size == Int64(content.count))
+        #expect(try directory.read("got") == content)
+
+        let wrong = try await transfers.download(
+            DownloadRequest(
+                object: key, to: directory.path + "/wrong", size: uploaded.size, sha256: ContentHash(of: [1])))
+        await #expect(throws: ObjectStorageError.self) { try await wrong.outcome }
+        #expect(!directory.names(below: "").contains("wrong"))
+        #expect(throws: ObjectStorageError.self) {
+            try DownloadRequest(object: ObjectKey("bob/condemned"), to: directory.path + "/got")
+        }
+        running.cancel()
+        await running.value
+    }
+
     @Test func `a transfer of an older program continues`() async throws {
         let transfers = try await open()
         _ = try await transfers.upload(UploadRequest(File(name: "b", bytes: Array("bytes".utf8)), label: "task-1"))
@@ -72,7 +108,8 @@ import Testing
         try journal.executeScript(
             """
             ALTER TABLE transfer DROP COLUMN rate;
-            DELETE FROM schema_migration WHERE component = 'transfers' AND version = 2;
+            ALTER TABLE transfer DROP COLUMN object;
+            DELETE FROM schema_migration WHERE component = 'transfers' AND version >= 2;
             """)
         journal.close()
 
@@ -83,7 +120,7 @@ import Testing
         #expect(try await task.outcome.sha256 == ContentHash(of: Array("bytes".utf8)))
         running.cancel()
         await running.value
-        #expect(directory.names(below: "older").contains { $0.hasSuffix("transfers.sqlite.before-transfers-2") })
+        #expect(directory.names(below: "older").contains { $0.hasSuffix("transfers.sqlite.before-transfers-3") })
     }
 
     @Test func `bytes and streams are kept until they are stored, and then no longer`() async throws {

@@ -35,6 +35,7 @@ actor TransferJournal {
                     noted INTEGER NOT NULL, PRIMARY KEY (transfer, chunk)) STRICT, WITHOUT ROWID;
                 """),
         SQLiteMigration("limits of transfers", sql: "ALTER TABLE transfer ADD COLUMN rate INTEGER"),
+        SQLiteMigration("downloads by key", sql: "ALTER TABLE transfer ADD COLUMN object TEXT"),
     ]
 
     /// Returns all transfers in the order in which they were added.
@@ -44,7 +45,7 @@ actor TransferJournal {
             try database.query(
                 """
                 SELECT id, direction, label, name, type, path, spooled, partial, priority, state, size, sha256,
-                    manifest, chunks, problem_code, problem, rate FROM transfer ORDER BY number
+                    manifest, chunks, problem_code, problem, rate, object FROM transfer ORDER BY number
                 """
             ) { row in
                 if let record = TransferRecord(row) { records.append(record) }
@@ -61,7 +62,8 @@ actor TransferJournal {
                 try database.execute(
                     """
                     INSERT INTO transfer(id, direction, label, name, type, path, spooled, partial, priority, state, size,
-                        sha256, manifest, chunks, problem_code, problem, rate) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)
+                        sha256, manifest, chunks, problem_code, problem, rate, object)
+                    VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)
                     ON CONFLICT(id) DO UPDATE SET state = excluded.state, size = excluded.size,
                         sha256 = excluded.sha256, manifest = excluded.manifest, chunks = excluded.chunks,
                         problem_code = excluded.problem_code, problem = excluded.problem, rate = excluded.rate
@@ -148,7 +150,8 @@ extension TransferRecord {
             isSpooled: row.bool(6), partial: row.optionalText(7), priority: row.int(8),
             rate: row.optionalInt64(16).flatMap { Int(exactly: $0) }, state: state,
             size: row.optionalInt64(10), sha256: row.optionalBytes(11).flatMap { ContentHash(bytes: $0) },
-            manifest: row.optionalBytes(12).flatMap { ContentHash(bytes: $0) }, chunkCount: row.int(13),
+            manifest: row.optionalBytes(12).flatMap { ContentHash(bytes: $0) },
+            object: row.optionalText(17).flatMap { try? ObjectKey($0) }, chunkCount: row.int(13),
             problem: row.optionalText(15).map {
                 ObjectStorageError(ObjectStorageError.Code(named: row.text(14)), $0)
             })
@@ -160,6 +163,7 @@ extension TransferRecord {
             .bool(isSpooled), .optional(partial), .int(priority), .text(state.rawValue), .optional(size),
             .optional(sha256?.bytes), .optional(manifest?.bytes), .int(chunkCount),
             .optional(problem?.code.description), .optional(problem?.message), .optional(rate.map(Int64.init)),
+            .optional(object?.text),
         ]
     }
 }

@@ -29,6 +29,8 @@ struct TransferRecord: Sendable {
     var size: Int64?
     var sha256: ContentHash?
     var manifest: ContentHash?
+    /// The key of the object that describes the file to download; nil for a manifest of the user.
+    var object: ObjectKey?
     var chunkCount = 0
     /// The reason why the transfer failed; nil if it did not.
     var problem: ObjectStorageError?

@@ -86,7 +86,7 @@ public actor Transfers {
             id: TransferID(randomBy: options.environment), direction: .down, label: request.label,
             name: request.name ?? FileSystem.split(request.destination).name, type: .octetStream,
             path: request.destination, partial: request.partial, priority: request.priority, size: request.size,
-            manifest: request.manifest)
+            sha256: request.sha256, manifest: request.manifest, object: request.object)
         try await journal.save([record])
         guard let task = adopt(record) as? DownloadTask else {
             throw ObjectStorageError(.unavailable, "the download of \(record.name) was not added")
@@ -311,10 +311,14 @@ public actor Transfers {
     }
 
     private func downloadWork(_ record: TransferRecord, _ store: any ObjectStore) -> TransferWork<DownloadedFile> {
-        let manifest = record.manifest ?? ContentHash(of: [])
+        let owner = record.object.flatMap(ObjectNamespace.init(of:)) ?? namespace
+        let content =
+            record.object.flatMap { owner.reference($0) } ?? .manifest(record.manifest ?? ContentHash(of: []))
         let id = record.id
         var downloading = DownloadOptions()
         downloading.partial = record.partial
+        downloading.sha256 = record.sha256
+        if record.sha256 != nil, let size = record.size { downloading.size = .exactly(size) }
         if let place = options.placement {
             downloading.placement = { [weak self] finished in
                 guard let snapshot = await self?.entries[id]?.handle.snapshot else { throw CancellationError() }
@@ -322,7 +326,7 @@ public actor Transfers {
             }
         }
         let download = Download(
-            store: store, namespace: namespace, content: .manifest(manifest), name: record.name,
+            store: store, namespace: owner, content: content, name: record.name,
             destination: record.path, options: downloading, budget: .shared)
         let journal = journal
         return TransferWork { progress in
