@@ -164,12 +164,13 @@ let package = Package(
             "FerryKit", in: "Library",
             uses: [
                 "AccountClient", "DocumentClient", "DocumentCoding", "DocumentModel", "HTTPClient", "HTTPMessages",
-                "IdentityProtocol", "JSON", "Merge", "SQLite", "SystemIO",
+                "IdentityProtocol", "JSON", "Merge", "ObjectStorage", "SQLite", "SystemIO",
             ]),
         target(
             "FerryKitTestSupport", in: "Library",
             uses: [
                 "DocumentClient", "DocumentModel", "FerryKit", "FirestoreProtocol", "IdentityProtocol",
+                "ObjectStorage",
             ]),
 
         // Tasks

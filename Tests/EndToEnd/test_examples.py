@@ -1,4 +1,6 @@
 """The programs of Examples, built as packages of their own and run against a server on loopback."""
+import os
+import re
 import subprocess
 import threading
 from pathlib import Path
@@ -126,3 +128,47 @@ def test_two_windows_in_step(programs, server, root):
     three.says("has an account")
     for window in (one, two, three):
         window.close()
+
+
+def test_attachments_in_step_with_a_directory(programs, server, root, laptop):
+    window = Window(programs / "MakeItSo", server.url, root / "app")
+    window.type(f"link me@example.org {PASSWORD}")
+    window.type("add Insurance")
+    window.shows("1. [ ] Insurance")
+    laptop.start()
+    laptop.login(server)
+    until(lambda: (laptop.tasks / "Insurance.md").exists(), lambda: sorted(laptop.files()))
+
+    # What the app attaches appears beside the task's file.
+    photo = root / "photo.jpg"
+    photo.write_bytes(os.urandom(3 << 20))
+    window.type(f"attach 1 {photo}")
+    window.says("photo.jpg: finished 100 %")
+    attached = laptop.tasks / "Insurance.files"
+    until(lambda: (attached / "photo.jpg").exists(), lambda: sorted(laptop.files()))
+    assert (attached / "photo.jpg").read_bytes() == photo.read_bytes()
+
+    # What is dropped there appears in the app: one chunk without a manifest, and several.
+    (attached / "letter.txt").write_text("Dear Sir or Madam\n")
+    (attached / "film.bin").write_bytes(film := os.urandom(5 << 20))
+    window.shows("1. [ ] Insurance", "+ film.bin, 5242880 bytes", "+ letter.txt, 18 bytes", "+ photo.jpg, 3145728 bytes")
+    for name, content in ("letter.txt", b"Dear Sir or Madam\n"), ("film.bin", film):
+        window.lines.clear()
+        window.type(f"open 1 {name}")
+        window.says("opened ")
+        (path,) = [re.match("opened (.*)", line)[1] for line in window.lines if line.startswith("opened ")]
+        assert Path(path).read_bytes() == content
+
+    # Both sides remove files, and a pause of the server only delays what is attached meanwhile.
+    window.type("detach 1 photo.jpg")
+    (attached / "letter.txt").unlink()
+    until(lambda: sorted(path.name for path in attached.iterdir()) == ["film.bin"], lambda: sorted(laptop.files()))
+    window.shows("1. [ ] Insurance", "+ film.bin, 5242880 bytes")
+    server.stop()
+    window.type(f"attach 1 {photo}")
+    window.shows("1. [ ] Insurance", "+ film.bin, 5242880 bytes", "+ photo.jpg, 3145728 bytes, uploading")
+    server.start()
+    until(lambda: (attached / "photo.jpg").exists(), lambda: sorted(laptop.files()))
+    assert (attached / "photo.jpg").read_bytes() == photo.read_bytes()
+    window.shows("1. [ ] Insurance", "+ film.bin, 5242880 bytes", "+ photo.jpg, 3145728 bytes")
+    window.close()

@@ -15,6 +15,8 @@ struct Item: DocumentModel {
     var detail = Detail()
     var list: Reference<TaskList>?
     var createdTime = ServerTime.pending
+    var photo: FileReference?
+    var attachments: [String: FileReference] = [:]
     let owner: String
 }
 struct TaskList: DocumentModel {

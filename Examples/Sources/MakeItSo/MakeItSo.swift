@@ -3,7 +3,10 @@
 //     swift run MakeItSo http://localhost:8080 ~/.makeitso
 //
 // Commands: add TITLE · done N · high N · title N TEXT · note N TEXT · delete N
+//           attach N PATH · detach N NAME · open N NAME · pause · resume
 //           link EMAIL PASSWORD · login EMAIL PASSWORD · who · sync · quit
+//
+// ferryd shows the tasks of the same account as files, with their attachments, and its changes show here.
 
 import FerryKit
 import Foundation
@@ -18,14 +21,17 @@ struct Item: DocumentModel {
     var title: String
     var priority = Priority.medium
     var isDone = false
-    var notes = ""
+    var notes: String?
     var createdTime = ServerTime.pending
+    var attachments: [String: FileReference]? = [:]
     var userId: String
     enum CodingKeys: String, CodingKey {
-        case title, priority, notes, createdTime, userId
+        case title, priority, notes, createdTime, attachments, userId
         case isDone = "completed"
     }
     static var merging: Merging<Item> { Merging().text(\.notes) }
+
+    var files: [FileReference] { (attachments ?? [:]).values.sorted { $0.name < $1.name } }
 }
 
 /// What the app does, apart from its screen.
@@ -52,8 +58,18 @@ struct TaskApp: Sendable {
         case ("note", 3):
             // Edits of a copy are merged line by line with what another window wrote meanwhile.
             guard var copy = try await item(words[1]).get() else { return }
-            copy.notes += text + "\n"
+            copy.notes = (copy.notes ?? "") + text + "\n"
             try await copy.save()
+        case ("attach", 3):
+            let transfer = try await item(words[1]).attachments(\.attachments).attach(URL(filePath: text))
+            Task { await showProgress(of: transfer) }
+        case ("detach", 3): try await item(words[1]).attachments(\.attachments).remove(text)
+        case ("open", 3):
+            let files = try await item(words[1]).get()?.files
+            guard let file = files?.first(where: { $0.name == text }) else { throw Mistake() }
+            say("opened \(try await ferry.files.local(file).path)")
+        case ("pause", 1): for transfer in await transfers() { transfer.pause() }
+        case ("resume", 1): for transfer in await transfers() { transfer.resume() }
         case ("link", 3):
             try await link(words[1], text)
         case ("login", 3): try await ferry.account.signIn(with: .password(email: words[1], text))
@@ -70,6 +86,18 @@ struct TaskApp: Sendable {
             try await ferry.account.link(with: .password(email: email, password))
         } catch .credentialInUse(_) {
             say("This address has an account: login \(email) PASSWORD")
+        }
+    }
+
+    /// The transfers in progress.
+    private func transfers() async -> [Transfer] {
+        for await transfers in ferry.files.transfers { return transfers }
+        return []
+    }
+
+    private func showProgress(of transfer: Transfer) async {
+        for await progress in transfer.progress {
+            say("\(transfer.name): \(progress.state) \(Int((progress.fraction ?? 0) * 100)) %")
         }
     }
 
@@ -93,7 +121,8 @@ func show(_ snapshot: QuerySnapshot<Item>) {
         let mark = item.isDone ? "x" : " "
         let urgent = item.priority == .high ? " !" : ""
         lines.append("\(index + 1). [\(mark)] \(item.title)\(urgent)")
-        lines += item.notes.split(separator: "\n").map { "      \($0)" }
+        lines += (item.notes ?? "").split(separator: "\n").map { "      \($0)" }
+        lines += item.files.map { "      + \($0.name), \($0.size) bytes\($0.isUploading ? ", uploading" : "")" }
     }
     say(lines.joined(separator: "\n"))
 }

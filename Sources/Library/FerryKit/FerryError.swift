@@ -1,5 +1,7 @@
 import DocumentClient
 import DocumentCoding
+import DocumentModel
+import ObjectStorage
 import SQLite
 
 /// An operation that could not be performed. `message` says what failed and what to do; it contains
@@ -63,6 +65,8 @@ extension FerryError {
         switch error {
         case let error as DocumentClientError: FerryError(code(of: error.code), error.message, cause: error)
         case let error as RemoteError: FerryError(code(of: error.code), error.message, cause: error)
+        case let error as ObjectStorageError: FerryError(code(of: error.code), error.message, cause: error)
+        case let error as NameError: FerryError(.invalid, error.message, cause: error)
         case let error as FieldNameError: FerryError(.invalid, error.message, cause: error)
         case let error as SQLiteError: FerryError(.storage, error.message, cause: error)
         default: error
@@ -81,6 +85,8 @@ extension FerryError {
         default: .storage
         }
     }
+
+    private static func code(of code: ObjectStorageError.Code) -> Code { code.isTransient ? .offline : .file }
 
     private static func code(of code: RemoteError.Code) -> Code {
         switch code {

@@ -2,6 +2,7 @@ import DocumentClient
 import DocumentModel
 public import FerryKit
 import IdentityProtocol
+import ObjectStorage
 import Synchronization
 
 /// A server in memory, for tests and previews of an app: documents and accounts without a network.
@@ -22,6 +23,7 @@ public final class MemoryServer: Sendable {
     }
 
     fileprivate let remote = ServedRemote()
+    fileprivate let objects = SwitchedObjectStore()
     fileprivate let accounts = Mutex(Accounts())
     fileprivate let isOffline = Mutex(false)
 
@@ -32,6 +34,7 @@ public final class MemoryServer: Sendable {
     public func setOffline(_ isOffline: Bool) {
         self.isOffline.withLock { $0 = isOffline }
         remote.fail(isOffline ? .transient : nil)
+        objects.setOffline(isOffline)
     }
 
     /// Makes the server refuse writes of documents for which `isRefused` returns true, given their
@@ -45,6 +48,9 @@ public final class MemoryServer: Sendable {
 
     /// The paths of all documents, in order.
     public var paths: [String] { remote.with { $0.documents.keys.map(\.path).sorted() } }
+
+    /// The number of objects in which the content of files is: a manifest and its chunks for each.
+    public var objectCount: Int { objects.count }
 
     /// The number of commits that the server was sent.
     public var commitCount: Int { remote.with(\.commitCount) }
@@ -65,6 +71,8 @@ private struct MemoryBackend: Backend {
     var database: DatabaseName? { DatabaseName(project: "memory") }
 
     func connect() -> RemoteConnection { RemoteConnection(documents: server.remote) {} }
+
+    func objects() -> (any ObjectStore)? { server.objects }
 }
 
 private struct MemoryAccounts: AccountService {

@@ -2,6 +2,7 @@ import AccountClient
 import DocumentClient
 import DocumentModel
 import IdentityProtocol
+import ObjectStorage
 import SystemIO
 
 /// The accounts of a server, and the one that is signed in on this machine.
@@ -41,12 +42,20 @@ actor SessionAccountService: AccountService {
     private let session: AccountSession
     private let server: @Sendable () async throws -> String
     private let names: DisplayNames
+    private let environment: Environment
     private var lastToken: String?
+    private var lastKeys: (accessKey: String, time: Duration)?
+
+    private static let keysInterval = Duration.seconds(60)
+    /// The time before their end at which the store replaces keys.
+    private static let keysMargin = Duration.seconds(300)
 
     /// Loads the session of an earlier run.
     ///
     /// - Parameter server: returns the URL of the identity server.
-    init(directory: String, server: @escaping @Sendable () async throws -> String) throws {
+    init(
+        directory: String, environment: Environment = .system, server: @escaping @Sendable () async throws -> String
+    ) throws {
         do {
             session = try AccountSession(file: SessionFile(path: "\(directory)/session.json"))
         } catch let error as IdentityError {
@@ -54,6 +63,7 @@ actor SessionAccountService: AccountService {
         }
         names = DisplayNames(path: "\(directory)/name.json")
         self.server = server
+        self.environment = environment
     }
 
     var current: AccountRecord? {
@@ -90,6 +100,26 @@ actor SessionAccountService: AccountService {
     func delete() async throws {
         try await session.deleteAccount()
         lastToken = nil
+    }
+
+    /// Returns keys for the files.
+    func storageKeys() async throws -> S3Credentials {
+        do {
+            // The store asks once a minute. An earlier question means that it refused the keys.
+            let now = environment.now()
+            if let lastKeys, now - lastKeys.time < Self.keysInterval / 2 {
+                await session.reject(storageAccessKey: lastKeys.accessKey)
+            }
+            let keys = try await session.storageCredential()
+            lastKeys = (keys.accessKey, environment.now())
+            // The session knows the end of the keys by a monotonic clock, and is asked often.
+            let end = environment.wallClock() / 1000 + (Self.keysInterval + Self.keysMargin).components.seconds
+            return S3Credentials(
+                accessKey: keys.accessKey, secretKey: keys.secretKey, sessionToken: keys.sessionToken, expires: end)
+        } catch let error as IdentityError {
+            let code: ObjectStorageError.Code = error.code.needsLogin ? .permission : .transient
+            throw ObjectStorageError(code, error.message, cause: error)
+        }
     }
 
     /// Returns a token for the documents.

@@ -19,6 +19,10 @@ public struct Merging<Model>: Sendable {
     /// Merges a field line by line, so that edits of different lines are all kept.
     public func text(_ field: any KeyPath<Model, String> & Sendable) -> Merging { adding(field, .text) }
 
+    /// Merges a field line by line, so that edits of different lines are all kept. No field is the same
+    /// as no line.
+    public func text(_ field: any KeyPath<Model, String?> & Sendable) -> Merging { adding(field, .text) }
+
     /// Merges a field element by element: what one side added or removed is added or removed.
     public func set<Element>(_ field: any KeyPath<Model, [Element]> & Sendable) -> Merging { adding(field, .set) }
 

@@ -102,6 +102,21 @@ public struct Reference<Model: DocumentModel>: Identifiable, Sendable {
         owner?.register(type)
         return DocumentCollection(owner: owner, path: "\(path)/\(Child.collection)")
     }
+
+    /// Returns the files of a dictionary of the document.
+    public func attachments(_ field: any KeyPath<Model, [String: FileReference]> & Sendable) -> Attachments {
+        Attachments(self, Result { try FieldNames.path(of: field) }, isDictionary: true)
+    }
+
+    /// Returns the files of a dictionary of the document, which may be absent.
+    public func attachments(_ field: any KeyPath<Model, [String: FileReference]?> & Sendable) -> Attachments {
+        Attachments(self, Result { try FieldNames.path(of: field) }, isDictionary: true)
+    }
+
+    /// Returns the file of a field of the document.
+    public func attachment(_ field: any KeyPath<Model, FileReference?> & Sendable) -> Attachments {
+        Attachments(self, Result { try FieldNames.path(of: field) }, isDictionary: false)
+    }
 }
 
 extension Reference: Hashable {

@@ -146,6 +146,9 @@ public final class Ferry: Sendable {
         try await FerryError.translating { try await session.client.waitForPendingWrites() }
     }
 
+    /// The content of files, and the transfers of this machine.
+    public var files: Files { Files(ferry: self) }
+
     // MARK: State
 
     /// The state of the connection now, and again whenever it changes.
@@ -169,7 +172,7 @@ public final class Ferry: Sendable {
     }
 
     /// Reports that the network has returned, so that the server is tried at once.
-    public func networkChanged() async { await state.withLock { $0.session }?.client.networkChanged() }
+    public func networkChanged() async { await state.withLock { $0.session }?.networkChanged() }
 
     // MARK: Sessions
 
@@ -213,14 +216,15 @@ public final class Ferry: Sendable {
         do { try FileSystem.makeDirectories(directory, mode: 0o700) } catch {
             throw FerryError(.storage, "The directory \(directory) cannot be made: \(error)", cause: error)
         }
-        let session = try Session(
-            userID: userID, database: database, connection: connection, directory: directory, policies: policies)
+        let session = try await Session(
+            userID: userID, database: database, connection: connection, objects: try await backend.objects(),
+            directory: directory, policies: policies)
         let isOpen = state.withLock { state in
             if !state.isClosed { state.session = session }
             return !state.isClosed
         }
         let reports = reports
-        session.start { reports.send(Status($0)) }
+        session.start { reports.send($0) }
         if !isOpen { await session.close() }
     }
 

@@ -4,6 +4,7 @@ import DocumentModel
 import HTTPClient
 import HTTPMessages
 import JSON
+import ObjectStorage
 import SystemIO
 
 /// A `ferry-server`.
@@ -32,6 +33,26 @@ struct FerryBackend: Backend {
                 database: DatabaseName(project: server.project, database: server.database),
                 security: server.documentsUseTLS ? .tls() : .plaintext,
                 token: { try await service.token(isRefused: $0) }))
+    }
+
+    func objects() async throws -> (any ObjectStore)? {
+        let server = try await location.describe()
+        var place = try S3Configuration(endpoint: server.objects, bucket: server.bucket, region: server.region)
+        // The keys of other stores are not the server's to give.
+        guard server.keepsObjects else {
+            return S3ObjectStore(place) {
+                guard let keys = S3Credentials.fromEnvironment() else {
+                    throw ObjectStorageError(
+                        .permission,
+                        "Files are stored in \(server.objectsPlace), and AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY "
+                            + "are not set.")
+                }
+                return keys
+            }
+        }
+        (place.integrity, place.usesArchives) = (.crc32c, true)
+        let service = service
+        return S3ObjectStore(place) { try await service.storageKeys() }
     }
 }
 

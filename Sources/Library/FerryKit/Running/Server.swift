@@ -1,6 +1,7 @@
 package import DocumentClient
 package import DocumentModel
 public import FoundationEssentials
+package import ObjectStorage
 
 /// The server on which the documents of an app are.
 public struct Server: Sendable {
@@ -34,6 +35,13 @@ package protocol Backend: Sendable {
 
     /// Connects to the documents. Does not wait for the network.
     func connect() async throws -> RemoteConnection
+
+    /// Returns the store of files; nil for a server without. Does not wait for the network.
+    func objects() async throws -> (any ObjectStore)?
+}
+
+extension Backend {
+    package func objects() -> (any ObjectStore)? { nil }
 }
 
 /// The documents of a server, and how the connection to them ends.

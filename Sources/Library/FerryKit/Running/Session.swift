@@ -1,6 +1,7 @@
 import DocumentClient
 import DocumentCoding
 import DocumentModel
+import ObjectStorage
 import Synchronization
 import SystemIO
 
@@ -13,13 +14,16 @@ final class Session: Sendable {
     /// Reads from the server what is not here.
     var reader: RemoteReader { RemoteReader(client) }
     private let connection: RemoteConnection
+    private let files: FileService?
     private let work = Mutex<Task<Void, Never>?>(nil)
 
     /// Opens the state of an account.
+    ///
+    /// - Parameter objects: the store of files; nil if the server keeps none.
     init(
-        userID: String?, database: DatabaseName, connection: RemoteConnection, directory: String,
-        policies: MergingPolicies
-    ) throws {
+        userID: String?, database: DatabaseName, connection: RemoteConnection, objects: (any ObjectStore)?,
+        directory: String, policies: MergingPolicies
+    ) async throws {
         self.userID = userID
         self.database = database
         self.connection = connection
@@ -33,22 +37,62 @@ final class Session: Sendable {
             collection: "receipts", fields: userID.map { ["userId": .string($0)] } ?? [:])
         client = try DocumentDatabase(
             path: "\(directory)/documents", database: database, remote: connection.documents, options: options)
+        do {
+            files =
+                if let objects {
+                    try await FileService(
+                        client: client, database: database, store: objects, user: userID ?? "all",
+                        directory: directory)
+                } else { nil }
+        } catch {
+            await client.close()
+            connection.close()
+            throw error
+        }
+    }
+
+    /// The files of the account.
+    var fileService: FileService {
+        get throws {
+            guard let files else { throw FerryError(.file, "This server keeps no files.") }
+            return files
+        }
     }
 
     /// Begins to exchange changes with the server.
-    func start(reporting report: @escaping @Sendable (ClientStatus) -> Void) {
-        let (client, connection) = (client, connection)
+    func start(reporting report: @escaping @Sendable (Status) -> Void) {
+        let (client, connection, files) = (client, connection, files)
+        let status = Mutex(Status())
+        let change: @Sendable ((inout Status) -> Void) -> Void = { body in
+            report(
+                status.withLock { status in
+                    body(&status)
+                    return status
+                })
+        }
         let task = Task {
             await withTaskGroup(of: Void.self) { group in
-                group.addTask { for await status in await client.statuses { report(status) } }
+                group.addTask { for await news in await client.statuses { change { $0.update(news) } } }
                 // The state file failed, which the next operation reports.
                 group.addTask { try? await client.run() }
+                if let files {
+                    group.addTask { await files.run() }
+                    group.addTask {
+                        for await transfers in files.list.stream { change { $0.activeTransfers = transfers.count } }
+                    }
+                }
                 for await _ in group {}
             }
             await client.close()
             connection.close()
         }
         work.withLock { $0 = task }
+    }
+
+    /// Reports that the network has returned.
+    func networkChanged() async {
+        await client.networkChanged()
+        files?.encourage()
     }
 
     /// Ends the exchange and closes the state.

@@ -25,10 +25,13 @@ public struct Status: Sendable, Hashable {
     public internal(set) var refused = 0
     /// Whether the results of all watched queries are those of the server.
     public internal(set) var isCurrent = false
+    /// The number of files that are being transferred or wait for that, paused ones included.
+    public internal(set) var activeTransfers = 0
 
     init() {}
 
-    init(_ status: ClientStatus) {
+    /// Takes the state of the documents over.
+    mutating func update(_ status: ClientStatus) {
         pending = status.pendingCount
         refused = status.parkedCount
         isCurrent = status.isCurrent
