@@ -163,8 +163,8 @@ let package = Package(
         target(
             "FerryKit", in: "Library",
             uses: [
-                "AccountClient", "DocumentClient", "DocumentCoding", "DocumentModel", "HTTPClient", "HTTPMessages",
-                "IdentityProtocol", "JSON", "Merge", "ObjectStorage", "SQLite", "SystemIO",
+                "AccountClient", "Cryptography", "DocumentClient", "DocumentCoding", "DocumentModel", "HTTPClient",
+                "HTTPMessages", "IdentityProtocol", "JSON", "Merge", "ObjectStorage", "SQLite", "SystemIO",
             ]),
         target(
             "FerryKitTestSupport", in: "Library",

@@ -15,4 +15,6 @@ func example(_ name: String) -> Target {
 let package = Package(
     name: "Examples",
     dependencies: [.package(name: "ferry", path: "..")],
-    targets: [example("MakeItSo"), example("Repository"), example("Chat"), example("CloudFirestore")])
+    targets: [
+        example("MakeItSo"), example("Repository"), example("Chat"), example("Migration"), example("CloudFirestore"),
+    ])

@@ -80,6 +80,16 @@ def test_chat(programs, server, root):
     ]
 
 
+def test_migration(programs, server, root):
+    """The documents of an anonymous account, those below them, and files follow to the account that has the credential."""
+    arguments = ("ada@example.org", PASSWORD)
+    phone = run(programs / "Migration", server.url, root / "phone", *arguments)
+    assert phone == ["linked: the same id", "Trip of phone: Oslo, ticket"]
+    tablet = run(programs / "Migration", server.url, root / "tablet", *arguments)
+    assert tablet == [
+        "moving 2 documents", "signed in: another id", "Trip of phone: Oslo, ticket", "Trip of tablet: Oslo, ticket"]
+
+
 def test_cloud_firestore(programs, root):
     server = Server(root, "--emulator")
     server.start()

@@ -22,6 +22,8 @@ package actor AccountSession {
 
     private let file: SessionFile
     private let http: HTTPClient
+    private let tokens: String?
+    private let key: String
     private let now: @Sendable () -> ContinuousClock.Instant
 
     private var content: SessionFile.Content?
@@ -30,11 +32,17 @@ package actor AccountSession {
     private var refreshing: Task<Void, any Error>?
 
     /// Loads the session of an earlier process, if there is one. Throws `.damagedFile`.
+    ///
+    /// - Parameters:
+    ///   - tokens: As in `IdentityClient`.
+    ///   - key: As in `IdentityClient`.
     package init(
-        file: SessionFile, http: HTTPClient = HTTPClient(),
+        file: SessionFile, tokens: String? = nil, key: String = "ferry", http: HTTPClient = HTTPClient(),
         now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
     ) throws {
         self.file = file
+        self.tokens = tokens
+        self.key = key
         self.http = http
         self.now = now
         content = try file.load()
@@ -248,6 +256,19 @@ package actor AccountSession {
         if storage?.value.accessKey == storageAccessKey { storage = nil }
     }
 
+    /// Copies the attachments of another account of the same server to this one.
+    ///
+    /// - Throws: `IdentityError`, after which a part of them may have been copied.
+    package func copyObjects(of source: AccountSession) async throws {
+        let client = client(try signedIn().server)
+        var after: String? = ""
+        while let place = after {
+            try Task.checkCancellation()
+            let token = try await source.idToken()
+            after = try await withToken { try await client.copyObjects(of: token, after: place, idToken: $0) }
+        }
+    }
+
     // MARK: parts
 
     /// The time after which no further page of attachments is copied.
@@ -330,7 +351,9 @@ package actor AccountSession {
         return content
     }
 
-    private func client(_ server: String) -> IdentityClient { IdentityClient(url: server, http: http) }
+    private func client(_ server: String) -> IdentityClient {
+        IdentityClient(url: server, tokens: tokens, key: key, http: http)
+    }
 
     private static let nobody = IdentityError(.notSignedIn, "No account is signed in; run `ferry login URL`.")
 }

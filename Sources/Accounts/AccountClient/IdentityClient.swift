@@ -13,13 +13,20 @@ package struct IdentityClient: Sendable {
     private static let answerLimit = 256 << 10
 
     private let url: String
+    private let tokens: String
+    private let key: String
     private let http: HTTPClient
 
     /// Creates a client.
     ///
-    /// - Parameter url: The URL of the server's root.
-    package init(url: String, http: HTTPClient = HTTPClient()) {
+    /// - Parameters:
+    ///   - url: The URL of the server's root.
+    ///   - tokens: The URL of the server that refreshes tokens; nil for the same.
+    ///   - key: The API key of the project, which is not secret. `ferry-server` accepts any.
+    package init(url: String, tokens: String? = nil, key: String = "ferry", http: HTTPClient = HTTPClient()) {
         self.url = url.hasSuffix("/") ? String(url.dropLast()) : url
+        self.tokens = tokens ?? self.url
+        self.key = PercentEncoding.encode(key)
         self.http = http
     }
 
@@ -93,7 +100,8 @@ package struct IdentityClient: Sendable {
 
     package func refresh(_ refreshToken: String) async throws -> Session {
         let form = "grant_type=refresh_token&refresh_token=\(PercentEncoding.encode(refreshToken))"
-        let answer = try await send("/v1/token?key=ferry", "application/x-www-form-urlencoded", Array(form.utf8))
+        let answer = try await send(
+            "\(tokens)/v1/token?key=\(key)", "application/x-www-form-urlencoded", Array(form.utf8))
         guard let user = answer["user_id"]?.stringValue, let idToken = answer["id_token"]?.stringValue,
             let refreshToken = answer["refresh_token"]?.stringValue, let lifetime = Self.seconds(answer["expires_in"])
         else { throw Self.incomplete }
@@ -224,12 +232,12 @@ package struct IdentityClient: Sendable {
         connect: .seconds(10), stall: .seconds(20), total: .seconds(60))
 
     private func account(_ call: String, _ request: JSONObject) async throws -> JSONObject {
-        try await send("/v1/accounts:\(call)?key=ferry", "application/json", JSON.object(request).bytes)
+        try await send("\(url)/v1/accounts:\(call)?key=\(key)", "application/json", JSON.object(request).bytes)
     }
 
-    private func send(_ path: String, _ type: String, _ body: [UInt8]) async throws -> JSONObject {
+    private func send(_ target: String, _ type: String, _ body: [UInt8]) async throws -> JSONObject {
         let request = HTTPRequest(
-            .post, url + path, headers: ["Content-Type": type], body: .bytes(body), timeouts: Self.timeouts)
+            .post, target, headers: ["Content-Type": type], body: .bytes(body), timeouts: Self.timeouts)
         let (status, bytes) = try await exchange(request)
         guard let answer = try? JSON(parsing: bytes, depth: 16).objectValue else { throw Self.somebodyElse(url) }
         guard status.isSuccess else { throw Self.error(status, answer) }

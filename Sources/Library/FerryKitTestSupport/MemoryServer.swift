@@ -15,10 +15,13 @@ import Synchronization
 /// user may do everything.
 public final class MemoryServer: Sendable {
     fileprivate struct Accounts {
-        var passwords: [String: (password: String, id: String)] = [:]
+        /// The passwords or tokens of credentials, by address or provider, and whose they are.
+        var credentials: [String: (secret: String, id: String)] = [:]
         var names: [String: String] = [:]
         /// The session of each state directory.
         var sessions: [String: AccountRecord] = [:]
+        /// The account that is about to follow in a state directory.
+        var prepared: [String: AccountRecord] = [:]
         var lastID = 0
     }
 
@@ -88,31 +91,90 @@ private struct MemoryAccounts: AccountService {
         }
     }
 
-    func signIn(email: String, password: String) throws {
-        try change { accounts in
-            guard let known = accounts.passwords[email], known.password == password else {
-                throw IdentityError(.invalidCredentials, "The e-mail or the password is wrong.")
-            }
-            accounts.sessions[directory] = AccountRecord(
-                id: known.id, email: email, displayName: accounts.names[known.id])
+    func signIn(with credential: Credential) throws {
+        try change { $0.sessions[directory] = try Self.find(credential, in: &$0) }
+    }
+
+    /// Returns the account with a credential. The first sign-in with a provider creates one.
+    private static func find(_ credential: Credential, in accounts: inout MemoryServer.Accounts) throws -> AccountRecord
+    {
+        let (key, secret, email) = parts(of: credential)
+        let known = accounts.credentials[key]
+        if known == nil, email == nil { return create(credential, in: &accounts) }
+        guard let known, known.secret == secret else {
+            throw IdentityError(.invalidCredentials, "The e-mail or the password is wrong.")
+        }
+        return record(known.id, email, in: accounts)
+    }
+
+    private static func record(_ id: String, _ email: String?, in accounts: MemoryServer.Accounts) -> AccountRecord {
+        let providers = accounts.credentials.filter { $0.value.id == id }.map { provider(of: $0.key) }
+        return AccountRecord(id: id, email: email, displayName: accounts.names[id], providers: providers.sorted())
+    }
+
+    private static func create(_ credential: Credential, in accounts: inout MemoryServer.Accounts) -> AccountRecord {
+        let (key, secret, email) = parts(of: credential)
+        accounts.lastID += 1
+        accounts.credentials[key] = (secret, "user\(accounts.lastID)")
+        return record("user\(accounts.lastID)", email, in: accounts)
+    }
+
+    private static func parts(of credential: Credential) -> (key: String, secret: String, email: String?) {
+        switch credential {
+        case .password(let email, let password): ("password \(email)", password, email)
+        // Whoever has the token is who the provider says; here the token itself says it.
+        case .openID(let provider, let idToken, _): ("\(provider) \(idToken)", idToken, nil)
         }
     }
 
-    func signUp(email: String, password: String) throws {
+    private static func provider(of key: String) -> String { String(key.prefix { $0 != " " }) }
+
+    func signUp(with credential: Credential) throws {
         try change { accounts in
-            guard accounts.passwords[email] == nil else { throw Self.inUse }
-            accounts.lastID += 1
-            accounts.passwords[email] = (password, "user\(accounts.lastID)")
-            accounts.sessions[directory] = AccountRecord(id: "user\(accounts.lastID)", email: email)
+            guard accounts.credentials[Self.parts(of: credential).key] == nil else { throw Self.inUse }
+            accounts.sessions[directory] = Self.create(credential, in: &accounts)
         }
     }
 
-    func link(email: String, password: String) throws {
+    func link(with credential: Credential) throws {
         try change { accounts in
             guard let user = accounts.sessions[directory] else { throw Self.nobody }
-            guard accounts.passwords[email] == nil else { throw Self.inUse }
-            accounts.passwords[email] = (password, user.id)
-            accounts.sessions[directory]?.email = email
+            let (key, secret, email) = Self.parts(of: credential)
+            guard accounts.credentials[key] == nil else { throw Self.inUse }
+            accounts.credentials[key] = (secret, user.id)
+            accounts.sessions[directory] = Self.record(user.id, email ?? user.email, in: accounts)
+        }
+    }
+
+    func unlink(_ provider: String) throws {
+        try change { accounts in
+            guard let user = accounts.sessions[directory] else { throw Self.nobody }
+            accounts.credentials = accounts.credentials.filter {
+                $0.value.id != user.id || Self.provider(of: $0.key) != provider
+            }
+            accounts.sessions[directory] = Self.record(
+                user.id, provider == "password" ? nil : user.email, in: accounts)
+        }
+    }
+
+    func prepare(_ credential: Credential) throws -> AccountRecord {
+        try change { accounts in
+            let record = try Self.find(credential, in: &accounts)
+            accounts.prepared[directory] = record
+            return record
+        }
+    }
+
+    func copyFiles() async throws {
+        let (old, new) = server.accounts.withLock { ($0.sessions[directory]?.id, $0.prepared[directory]?.id) }
+        guard let old, let new else { throw Self.nobody }
+        try await server.objects.copy(from: "\(old)/", to: "\(new)/")
+    }
+
+    func adopt() throws {
+        try change { accounts in
+            guard let user = accounts.prepared.removeValue(forKey: directory) else { throw Self.nobody }
+            accounts.sessions[directory] = user
         }
     }
 
@@ -129,13 +191,13 @@ private struct MemoryAccounts: AccountService {
     func delete() throws {
         try change { accounts in
             guard let user = accounts.sessions.removeValue(forKey: directory) else { throw Self.nobody }
-            accounts.passwords = accounts.passwords.filter { $0.value.id != user.id }
+            accounts.credentials = accounts.credentials.filter { $0.value.id != user.id }
         }
     }
 
-    private func change(_ body: (inout MemoryServer.Accounts) throws -> Void) throws {
+    private func change<Result>(_ body: (inout MemoryServer.Accounts) throws -> Result) throws -> Result {
         if server.isOffline.withLock({ $0 }) { throw IdentityError(.offline, "The server is offline.") }
-        try server.accounts.withLock { try body(&$0) }
+        return try server.accounts.withLock { try body(&$0) }
     }
 
     private static let nobody = IdentityError(.notSignedIn, "Nobody is signed in.")

@@ -26,6 +26,15 @@ final class SwitchedObjectStore: ObjectStore {
 
     func delete(_ key: ObjectKey) async throws { try await reachable.delete(key) }
 
+    /// Copies all objects whose keys begin with a prefix.
+    func copy(from prefix: String, to target: String) async throws {
+        let memory = try reachable
+        try await memory.forEach(prefix: prefix) { info in
+            let content = try await memory.read(info.key, limit: .max)
+            try await memory.put(ObjectKey(target + info.key.text.dropFirst(prefix.count)), content)
+        }
+    }
+
     private var reachable: MemoryObjectStore {
         get throws {
             if isOffline.withLock({ $0 }) { throw ObjectStorageError(.transient, "The server is offline.") }

@@ -1,3 +1,4 @@
+import Cryptography
 import IdentityProtocol
 
 /// The account that is signed in, and how it changes.
@@ -28,44 +29,66 @@ public actor Account {
 
     /// Creates an anonymous account, unless somebody is signed in, whose account is then returned.
     @discardableResult public func signInAnonymously() async throws(AccountError) -> User {
-        try await changing { service in
+        try await changing { service, _ in
             if await service.current == nil { try await service.signInAnonymously() }
         }
     }
 
     /// Signs in to an account. The documents of the account before stay on this machine, and are
     /// shown again when it is signed in to.
-    @discardableResult public func signIn(with credential: Credential) async throws(AccountError) -> User {
-        try await changing { service in
-            switch credential {
-            case .password(let email, let password): try await service.signIn(email: email, password: password)
+    ///
+    /// An anonymous account cannot be signed in to again. `moving` takes its documents and files along:
+    /// they get the other owner and keep their ids, so references to them stay valid. Documents are
+    /// those of the models that the `Ferry` knows, with the user's id in `userId`.
+    ///
+    /// - Parameters:
+    ///   - credential: the credential of the account.
+    ///   - moving: what becomes of the documents of an anonymous account.
+    /// - Throws: `AccountError`. If it was `offline` while documents were moved, repeat the call: it
+    ///   continues where it stopped.
+    @discardableResult public func signIn(
+        with credential: Credential, moving: Moving = .nothing
+    ) async throws(AccountError) -> User {
+        try await changing { service, ferry in
+            let before = await service.current
+            guard let ferry, let before, before.isAnonymous, moving.mayMove else {
+                return try await service.signIn(with: credential)
             }
+            try await AccountMove(ferry: ferry, service: service).run(from: before, with: credential, moving)
         }
     }
 
     /// Creates an account with a credential and signs in to it.
     @discardableResult public func signUp(with credential: Credential) async throws(AccountError) -> User {
-        try await changing(credential) { service in
-            switch credential {
-            case .password(let email, let password): try await service.signUp(email: email, password: password)
-            }
-        }
+        try await changing(credential) { service, _ in try await service.signUp(with: credential) }
     }
 
-    /// Gives the anonymous account a credential, with which it can be signed in to elsewhere.
+    /// Gives the account a credential, with which it can be signed in to elsewhere.
     ///
-    /// - Throws: `AccountError.credentialInUse` if another account has it.
+    /// - Throws: `AccountError.credentialInUse` if another account has it. Sign in with it, and move the
+    ///   documents of this account there.
     @discardableResult public func link(with credential: Credential) async throws(AccountError) -> User {
-        try await changing(credential) { service in
-            switch credential {
-            case .password(let email, let password): try await service.link(email: email, password: password)
-            }
-        }
+        try await changing(credential) { service, _ in try await service.link(with: credential) }
+    }
+
+    /// Removes the credential of a provider from the account: `password`, or the id of an OpenID
+    /// provider.
+    @discardableResult public func unlink(_ provider: String) async throws(AccountError) -> User {
+        try await changing { service, _ in try await service.unlink(provider) }
+    }
+
+    /// Returns a random nonce for a sign-in with an OpenID provider, and its hash.
+    ///
+    /// Give the hash to the provider, and the nonce itself to `Credential.openID`. A token that was
+    /// made for another sign-in is then refused.
+    public static func nonce() -> (raw: String, sha256: String) {
+        let raw = Hex.encode(RandomBytes.make(32))
+        return (raw, SHA256.hash(raw).hex)
     }
 
     /// Sets the name that the user is shown with; nil for none.
     @discardableResult public func setDisplayName(_ name: String?) async throws(AccountError) -> User {
-        try await changing { try await $0.setDisplayName(name) }
+        try await changing { service, _ in try await service.setDisplayName(name) }
     }
 
     /// Signs out on this machine.
@@ -75,7 +98,7 @@ public actor Account {
     public func signOut(erasing: Bool = false) async throws(AccountError) {
         let before = await user
         do {
-            _ = try await changing { try await $0.signOut() }
+            _ = try await changing { service, _ in try await service.signOut() }
         } catch .notSignedIn {}
         guard erasing, let before else { return }
         do { try ferry?.erase(userID: before.id) } catch { throw .refused("\(error)") }
@@ -88,7 +111,7 @@ public actor Account {
     public func delete() async throws(AccountError) {
         let before = await user
         do {
-            _ = try await changing { try await $0.delete() }
+            _ = try await changing { service, _ in try await service.delete() }
         } catch .notSignedIn {}
         guard let before else { return }
         do { try ferry?.erase(userID: before.id) } catch { throw .refused("\(error)") }
@@ -96,7 +119,7 @@ public actor Account {
 
     /// Runs a change of the account, one at a time, and opens the documents of the account after it.
     private func changing(
-        _ credential: Credential? = nil, _ body: (any AccountService) async throws -> Void
+        _ credential: Credential? = nil, _ body: (any AccountService, Ferry?) async throws -> Void
     ) async throws(AccountError) -> User {
         guard let service else { throw .refused("This server has no accounts.") }
         while isChanging { await withCheckedContinuation { waiting.append($0) } }
@@ -109,7 +132,7 @@ public actor Account {
         }
         do {
             let before = await service.current
-            try await body(service)
+            try await body(service, ferry)
             let after = await service.current
             if before?.id != after?.id { try await ferry?.startSession() }
             changes.send(after.map { User($0) })
@@ -120,7 +143,9 @@ public actor Account {
         } catch let error as IdentityError {
             throw AccountError(error, credential)
         } catch {
-            throw .offline(FerryError.describing(error))
+            let described = FerryError.describing(error)
+            if let problem = described as? FerryError, !problem.isTransient { throw .refused(problem.message) }
+            throw .offline(described)
         }
     }
 }
@@ -133,21 +158,49 @@ public struct User: Identifiable, Hashable, Sendable {
     public let email: String?
     /// The name that the user is shown with.
     public let displayName: String?
+    /// The providers whose credentials sign in to the account, as far as this machine knows: `password`,
+    /// and ids of OpenID providers.
+    public let providers: [String]
+    /// Whether the account has no credential, so that it is lost with this machine.
+    public let isAnonymous: Bool
 
     init(_ record: AccountRecord) {
         id = record.id
         email = record.email
         displayName = record.displayName
+        providers = record.providers
+        isAnonymous = record.isAnonymous
     }
-
-    /// Whether the account has no credential, so that it is lost with this machine.
-    public var isAnonymous: Bool { email == nil }
 }
 
 /// What proves to the server who a user is.
 public enum Credential: Sendable, Hashable {
     /// An e-mail address and its password.
     case password(email: String, String)
+    /// An ID token of an OpenID provider that the server knows, such as `apple.com`, with the nonce that
+    /// the app has asked for; see `Account.nonce`.
+    case openID(provider: String, idToken: String, nonce: String?)
+
+    /// The provider of the credential.
+    var provider: String {
+        switch self {
+        case .password: "password"
+        case .openID(let provider, _, _): provider
+        }
+    }
+}
+
+/// What becomes of the documents and files of an anonymous account when another account is signed in
+/// to.
+public enum Moving: Sendable {
+    /// They stay with the anonymous account.
+    case nothing
+    /// They are moved to the other account.
+    case everything
+    /// They are moved if a question to the user, which gets their number, is answered with true.
+    case choose(@Sendable (_ documents: Int) async -> Bool)
+
+    var mayMove: Bool { if case .nothing = self { false } else { true } }
 }
 
 /// Why an account could not be signed in to or changed.

@@ -7,21 +7,30 @@ import SystemIO
 
 /// The accounts of a server, and the one that is signed in on this machine.
 ///
-/// All calls throw `IdentityError` or `CancellationError`.
+/// All calls throw `IdentityError`, `AccountError` or `CancellationError`.
 package protocol AccountService: Sendable {
     /// The account that is signed in; nil if nobody is.
     var current: AccountRecord? { get async }
 
     func signInAnonymously() async throws
-    func signIn(email: String, password: String) async throws
-    func signUp(email: String, password: String) async throws
-    /// Turns the anonymous account into one with an address, under the same id.
-    func link(email: String, password: String) async throws
+    func signIn(with credential: Credential) async throws
+    func signUp(with credential: Credential) async throws
+    /// Turns the anonymous account into one with a credential, under the same id.
+    func link(with credential: Credential) async throws
+    /// Removes a provider from the account.
+    func unlink(_ provider: String) async throws
     func setDisplayName(_ name: String?) async throws
     /// Ends the session on this machine.
     func signOut() async throws
     /// Removes the account from the server, and ends the session.
     func delete() async throws
+
+    /// Signs in to an account beside the current one, which stays signed in until `adopt`.
+    func prepare(_ credential: Credential) async throws -> AccountRecord
+    /// Copies the content of the current account's files to the prepared one.
+    func copyFiles() async throws
+    /// Deletes the current account, and makes the prepared one the current one.
+    func adopt() async throws
 }
 
 /// An account that is signed in.
@@ -29,19 +38,28 @@ package struct AccountRecord: Sendable, Hashable {
     package var id: String
     package var email: String?
     package var displayName: String?
+    /// The providers whose credentials sign in to the account, as far as this machine knows.
+    package var providers: [String]
 
-    package init(id: String, email: String?, displayName: String? = nil) {
+    package init(id: String, email: String?, displayName: String? = nil, providers: [String] = []) {
         self.id = id
         self.email = email
         self.displayName = displayName
+        self.providers = providers
     }
+
+    /// Whether the account has no credential, as far as this machine knows.
+    var isAnonymous: Bool { email == nil && providers.isEmpty }
 }
 
 /// The accounts of a `ferry-server`, or of Firebase. The session is kept in a file of mode 0600.
 actor SessionAccountService: AccountService {
-    private let session: AccountSession
+    private let directory: String
+    private var session: AccountSession
+    /// The session of an account that is about to become the current one.
+    private var prepared: AccountSession?
     private let server: @Sendable () async throws -> String
-    private let names: DisplayNames
+    private let profile: ProfileFile
     private let environment: Environment
     private var lastToken: String?
     private var lastKeys: (accessKey: String, time: Duration)?
@@ -50,46 +68,135 @@ actor SessionAccountService: AccountService {
     /// The time before their end at which the store replaces keys.
     private static let keysMargin = Duration.seconds(300)
 
+    private let tokens: String?
+    private let key: String
+
     /// Loads the session of an earlier run.
     ///
-    /// - Parameter server: returns the URL of the identity server.
+    /// - Parameters:
+    ///   - tokens: the URL of the server that refreshes tokens; nil for the same.
+    ///   - key: the API key of the project.
+    ///   - server: returns the URL of the identity server.
     init(
-        directory: String, environment: Environment = .system, server: @escaping @Sendable () async throws -> String
+        directory: String, tokens: String? = nil, key: String = "ferry", environment: Environment = .system,
+        server: @escaping @Sendable () async throws -> String
     ) throws {
-        do {
-            session = try AccountSession(file: SessionFile(path: "\(directory)/session.json"))
-        } catch let error as IdentityError {
-            throw FerryError(.storage, error.message, cause: error)
-        }
-        names = DisplayNames(path: "\(directory)/name.json")
+        self.directory = directory
+        (self.tokens, self.key) = (tokens, key)
+        session = try Self.session(Self.current(directory), tokens, key)
+        profile = ProfileFile(path: "\(directory)/profile.json")
         self.server = server
         self.environment = environment
+    }
+
+    private static func current(_ directory: String) -> String { "\(directory)/session.json" }
+
+    private static func session(_ path: String, _ tokens: String?, _ key: String) throws -> AccountSession {
+        do { return try AccountSession(file: SessionFile(path: path), tokens: tokens, key: key) } catch let error
+            as IdentityError
+        {
+            throw FerryError(.storage, error.message, cause: error)
+        }
     }
 
     var current: AccountRecord? {
         get async {
             guard let content = await session.current else { return nil }
+            let profile = profile.load(content.userID)
             return AccountRecord(
-                id: content.userID, email: content.email, displayName: names.name(of: content.userID))
+                id: content.userID, email: content.email, displayName: profile.name, providers: profile.providers)
         }
     }
 
     func signInAnonymously() async throws { try await session.signInAnonymously(server: try await server()) }
 
-    func signIn(email: String, password: String) async throws {
-        try await session.signIn(server: try await server(), email: email, password: password)
+    func signIn(with credential: Credential) async throws { try await signIn(session, with: credential) }
+
+    private func signIn(_ session: AccountSession, with credential: Credential) async throws {
+        switch credential {
+        case .password(let email, let password):
+            try await session.signIn(server: try await server(), email: email, password: password)
+        case .openID(let provider, let idToken, let nonce):
+            let proof = ProviderCredential(provider: provider, proof: .idToken(idToken), nonce: nonce)
+            try check(try await session.signIn(server: try await server(), with: proof), credential)
+        }
+        try await note(credential, session)
     }
 
-    func signUp(email: String, password: String) async throws {
+    func signUp(with credential: Credential) async throws {
+        guard case .password(let email, let password) = credential else { return try await signIn(with: credential) }
         try await session.signUp(server: try await server(), email: email, password: password)
+        try await note(credential, session)
     }
 
-    func link(email: String, password: String) async throws { try await session.link(email: email, password: password) }
+    func link(with credential: Credential) async throws {
+        switch credential {
+        case .password(let email, let password): try await session.link(email: email, password: password)
+        case .openID(let provider, let idToken, let nonce):
+            let proof = ProviderCredential(provider: provider, proof: .idToken(idToken), nonce: nonce)
+            try check(try await session.link(proof), credential)
+        }
+        try await note(credential, session)
+    }
+
+    /// Throws why a credential of a provider has not signed in.
+    private func check(_ answer: ProviderAnswer?, _ credential: Credential) throws {
+        switch answer {
+        case nil, .signedIn?: break
+        case .inUse?: throw AccountError.credentialInUse(credential)
+        case .needsConfirmation(let email)?:
+            throw AccountError.refused(
+                "The account of \(email) is not linked to this provider. Sign in to it and link it.")
+        case .pending?: throw AccountError.refused("The provider has not confirmed the sign-in.")
+        }
+    }
+
+    private func note(_ credential: Credential, _ session: AccountSession) async throws {
+        guard let user = await session.current?.userID else { return }
+        try profile.change(user) { profile in
+            if !profile.providers.contains(credential.provider) { profile.providers.append(credential.provider) }
+        }
+    }
+
+    func unlink(_ provider: String) async throws {
+        try await session.update(removing: provider)
+        guard let user = await session.current?.userID else { return }
+        try profile.change(user) { $0.providers.removeAll { $0 == provider } }
+    }
 
     func setDisplayName(_ name: String?) async throws {
         try await session.setDisplayName(name)
         guard let user = await session.current?.userID else { return }
-        try names.set(name, of: user)
+        try profile.change(user) { $0.name = name }
+    }
+
+    // MARK: Changing accounts
+
+    private var next: String { "\(directory)/next-session.json" }
+
+    func prepare(_ credential: Credential) async throws -> AccountRecord {
+        // What an interrupted call has left.
+        _ = try FileSystem.remove(next)
+        let session = try Self.session(next, tokens, key)
+        try await signIn(session, with: credential)
+        guard let content = await session.current else { throw AccountError.notSignedIn }
+        prepared = session
+        return AccountRecord(id: content.userID, email: content.email)
+    }
+
+    func copyFiles() async throws { try await prepared?.copyObjects(of: session) }
+
+    func adopt() async throws {
+        guard let user = await prepared?.current?.userID else { throw AccountError.notSignedIn }
+        let providers = profile.load(user).providers
+        // An account that stays has no documents, and nobody can sign in to it.
+        try? await session.deleteAccount()
+        try FileSystem.rename(next, to: Self.current(directory))
+        session = try Self.session(Self.current(directory), tokens, key)
+        prepared = nil
+        lastToken = nil
+        lastKeys = nil
+        try profile.change(user) { $0.providers = providers }
     }
 
     func signOut() async throws {

@@ -11,7 +11,7 @@ public struct Merging<Model>: Sendable {
     private enum Kind: Sendable { case text, set }
 
     private var fields: [(path: Result<FieldPath, any Error>, kind: Kind)] = []
-    private var historyCollection: String?
+    private(set) var historyCollection: String?
 
     /// Merges field by field.
     public init() {}
@@ -56,11 +56,27 @@ public struct Merging<Model>: Sendable {
 /// The policies of the models in use. Models are registered when an app first uses them.
 final class MergingPolicies: RebasePolicy {
     private let policies = Mutex<[String: any RebasePolicy]>([:])
+    private let collections = Mutex<Set<Collection>>([])
+
+    /// A collection of documents.
+    struct Collection: Hashable {
+        let id: String
+        /// Whether it is at the top of the database, and not below documents.
+        let isTop: Bool
+    }
+
+    /// The collections of the models in use, and those of their histories.
+    var known: Set<Collection> { collections.withLock { $0 } }
 
     func register<Model: DocumentModel>(_ type: Model.Type) throws {
         guard !policies.withLock({ $0.keys.contains(Model.collection) }) else { return }
-        let policy = try Model.merging.policy()
+        let merging = Model.merging
+        let policy = try merging.policy()
         policies.withLock { $0[Model.collection] = policy }
+        collections.withLock { collections in
+            collections.insert(Collection(id: Model.collection, isTop: Model.Parent.self == Never.self))
+            if let history = merging.historyCollection { collections.insert(Collection(id: history, isTop: false)) }
+        }
     }
 
     private func policy(of name: DocumentName) -> any RebasePolicy {

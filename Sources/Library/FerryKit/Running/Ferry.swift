@@ -2,6 +2,7 @@ import DocumentClient
 import DocumentCoding
 import DocumentModel
 public import FoundationEssentials
+import ObjectStorage
 import Synchronization
 import SystemIO
 
@@ -208,17 +209,7 @@ public final class Ferry: Sendable {
             status.connection = .needsSignIn
             return reports.send(status)
         }
-        let connection = try await backend.connect()
-        guard let database = await backend.database else {
-            throw FerryError(.offline, "The server has not said which database it has.")
-        }
-        let directory = directory(of: userID)
-        do { try FileSystem.makeDirectories(directory, mode: 0o700) } catch {
-            throw FerryError(.storage, "The directory \(directory) cannot be made: \(error)", cause: error)
-        }
-        let session = try await Session(
-            userID: userID, database: database, connection: connection, objects: try await backend.objects(),
-            directory: directory, policies: policies)
+        let session = try await makeSession(userID: userID, objects: try await backend.objects())
         let isOpen = state.withLock { state in
             if !state.isClosed { state.session = session }
             return !state.isClosed
@@ -226,6 +217,40 @@ public final class Ferry: Sendable {
         let reports = reports
         session.start { reports.send($0) }
         if !isOpen { await session.close() }
+    }
+
+    /// Opens the documents of an account, without any exchange with the server.
+    func makeSession(userID: String?, objects: (any ObjectStore)?) async throws -> Session {
+        let connection = try await connect()
+        guard let database = await backend?.database else {
+            throw FerryError(.offline, "The server has not said which database it has.")
+        }
+        let directory = directory(of: userID)
+        do { try FileSystem.makeDirectories(directory, mode: 0o700) } catch {
+            throw FerryError(.storage, "The directory \(directory) cannot be made: \(error)", cause: error)
+        }
+        return try await Session(
+            userID: userID, database: database, connection: connection, objects: objects, directory: directory,
+            policies: policies)
+    }
+
+    /// Returns a connection for the account that is signed in.
+    func connect() async throws -> RemoteConnection {
+        guard let backend else { throw FerryError(.closed, "The Ferry has no server.") }
+        return try await backend.connect()
+    }
+
+    /// Ends the use of the documents of the present account; see `startSession`. The session itself
+    /// stays open.
+    func detachSession() { state.withLock { $0.session = nil } }
+
+    /// Returns the queries for all documents of a user.
+    func queriesOfDocuments(ofUser id: String, in database: DatabaseName) -> [DatabaseQuery] {
+        policies.known.sorted { $0.id < $1.id }.map {
+            DatabaseQuery(
+                parent: ParentName(database), collectionID: $0.id, allDescendants: !$0.isTop,
+                filter: .field(FieldPath(key: "userId"), .equal, .string(id)))
+        }
     }
 
     /// Removes the documents of an account from this machine.

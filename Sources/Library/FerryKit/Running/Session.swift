@@ -95,9 +95,15 @@ final class Session: Sendable {
         files?.encourage()
     }
 
+    /// Whether files are on their way to the server, or wait for that.
+    var isUploading: Bool { files?.list.latest.contains { $0.isUpload } ?? false }
+
     /// Ends the exchange and closes the state.
     func close() async {
-        guard let task = work.withLock({ $0.take() }) else { return }
+        guard let task = work.withLock({ $0.take() }) else {
+            await client.close()
+            return connection.close()
+        }
         task.cancel()
         await client.close()
         await task.value
