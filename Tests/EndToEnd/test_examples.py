@@ -94,8 +94,12 @@ def test_cloud_firestore(programs, root):
     server = Server(root, "--emulator")
     server.start()
     try:
-        assert run(programs / "CloudFirestore", server.documents, "demo-project", root / "state") == [
-            "large: Paris, Lyon", "people: 2970000", "paris: 2100001"]
+        arguments = (programs / "CloudFirestore", "--emulator", server.documents, server.url)
+        assert run(*arguments, root / "state") == [
+            "user: anonymous", "large: Paris, Lyon", "people: 2970000", "paris: 2100001", "linked: the same id"]
+        # The address belongs to the first user now.
+        second = subprocess.run([*arguments, root / "other"], capture_output=True, text=True, timeout=60)
+        assert second.returncode != 0 and "Another account has this credential" in second.stderr
     finally:
         server.stop()
 

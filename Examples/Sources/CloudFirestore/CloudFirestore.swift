@@ -1,8 +1,8 @@
-// The same code with a database that speaks the protocol of Cloud Firestore: an emulator, that of
-// ferry-server or Google's.
+// The same code with Cloud Firestore and Firebase Authentication, and with emulators of them: that of
+// ferry-server, or Google's.
 //
-//     ferry-server --emulator --documents localhost:8081 …
-//     swift run CloudFirestore localhost:8081 demo-project /tmp/cloud
+//     swift run CloudFirestore my-project MY-API-KEY /tmp/cloud
+//     swift run CloudFirestore --emulator localhost:8081 http://localhost:8080 /tmp/cloud
 
 import FerryKit
 import Foundation
@@ -13,38 +13,49 @@ struct City: DocumentModel {
     var population: Int
     var place: GeoPoint
     var founded: Date?
+    var userId: String
 }
 
 @main struct CloudFirestore {
     static func main() async throws {
-        let arguments = CommandLine.arguments
-        guard arguments.count == 4 else {
-            print("usage: CloudFirestore HOST:PORT PROJECT DIRECTORY")
+        let arguments = CommandLine.arguments.dropFirst()
+        let server: Server
+        if arguments.count == 4, arguments.first == "--emulator", let accounts = URL(string: arguments[3]) {
+            server = .emulator(host: arguments[2], project: "demo-project", accounts: accounts)
+        } else if arguments.count == 3 {
+            server = .firestore(project: arguments[1], apiKey: arguments[2])
+        } else {
+            print("usage: CloudFirestore PROJECT API-KEY DIRECTORY")
+            print("       CloudFirestore --emulator HOST:PORT ACCOUNTS-URL DIRECTORY")
             exit(2)
         }
-        let ferry = try await Ferry.open(
-            .emulator(host: arguments[1], project: arguments[2]), state: URL(filePath: arguments[3]))
+        let ferry = try await Ferry.open(server, state: URL(filePath: arguments.last ?? ""))
+        let user = try await ferry.account.signInAnonymously()
+        print("user:", user.isAnonymous ? "anonymous" : user.email ?? "")
         let cities = ferry.collection(City.self)
+        let paris = cities.reference()
+        func city(_ name: String, _ population: Int, _ latitude: Double, _ longitude: Double) -> City {
+            City(
+                name: name, population: population, place: GeoPoint(latitude: latitude, longitude: longitude),
+                userId: user.id)
+        }
         try await ferry.batch { batch in
-            batch.set(
-                City(name: "Paris", population: 2_100_000, place: GeoPoint(latitude: 48.86, longitude: 2.35)),
-                cities["paris"])
-            batch.set(
-                City(name: "Lyon", population: 520_000, place: GeoPoint(latitude: 45.76, longitude: 4.84)),
-                cities["lyon"])
-            batch.set(
-                City(name: "Nice", population: 350_000, place: GeoPoint(latitude: 43.7, longitude: 7.27)),
-                cities["nice"])
+            batch.set(city("Paris", 2_100_000, 48.86, 2.35), paris)
+            batch.add(city("Lyon", 520_000, 45.76, 4.84), to: cities)
+            batch.add(city("Nice", 350_000, 43.7, 7.27), to: cities)
         }.ordered()
-        let large = cities.where { $0.population > 400_000 }.order(by: \.population, descending: true)
+        let mine = cities.where { $0.userId == user.id }
+        let large = mine.where { $0.population > 400_000 }.order(by: \.population, descending: true)
         print("large:", try await large.get(.server).map(\.name).joined(separator: ", "))
-        print("people:", try await cities.all.sum(\.population))
+        print("people:", try await mine.sum(\.population))
         let total = try await ferry.transaction { transaction in
-            guard let paris = try await transaction.get(cities["paris"]) else { return 0 }
-            try transaction.write { $0.update(cities["paris"]) { $0.population = paris.population + 1 } }
-            return paris.population + 1
+            guard let city = try await transaction.get(paris) else { return 0 }
+            try transaction.write { $0.update(paris) { $0.population = city.population + 1 } }
+            return city.population + 1
         }
         print("paris:", total)
+        let linked = try await ferry.account.link(with: .password(email: "ada@example.org", "a long password"))
+        print("linked:", linked.id == user.id ? "the same id" : "another id")
         await ferry.close()
     }
 }

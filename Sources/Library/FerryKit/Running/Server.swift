@@ -16,13 +16,35 @@ public struct Server: Sendable {
         Server { try FerryBackend(url: url.absoluteString, directory: $0) }
     }
 
-    /// A database for development without accounts: `ferry-server --emulator`, or Google's emulator.
+    /// A database of Cloud Firestore, with accounts of Firebase Authentication.
+    ///
+    /// Rules of the project decide about access. FerryKit keeps what it needs to count increments once
+    /// in the collection `receipts`, in documents with the user's id in `userId`; let users read and
+    /// write their own.
+    ///
+    /// - Parameters:
+    ///   - project: the id of the project.
+    ///   - apiKey: the web API key of the project, which is not secret.
+    ///   - files: the URL of a bucket of an S3 store, `https://host/bucket`, for files in documents; nil
+    ///     for none. Its keys are those of `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`.
+    public static func firestore(project: String, apiKey: String, files: URL? = nil) -> Server {
+        Server { try CloudBackend(project: project, key: apiKey, hosts: .google, files: files, directory: $0) }
+    }
+
+    /// A database for development: `ferry-server --emulator`, or Google's emulators.
     ///
     /// - Parameters:
     ///   - host: the address of the database, `host:port`.
     ///   - project: the id of the project, which may be any.
-    public static func emulator(host: String, project: String) -> Server {
-        Server { _ in EmulatorBackend(host: host, project: project) }
+    ///   - accounts: the URL of the emulator of Firebase Authentication, or of `ferry-server`; nil for
+    ///     no accounts, with which everything is allowed.
+    public static func emulator(host: String, project: String, accounts: URL? = nil) -> Server {
+        guard let accounts else { return Server { _ in EmulatorBackend(host: host, project: project) } }
+        return Server {
+            try CloudBackend(
+                project: project, key: "emulator", hosts: CloudBackend.Hosts(emulator: host, accounts: accounts),
+                files: nil, directory: $0)
+        }
     }
 }
 
