@@ -305,7 +305,7 @@ let package = Package(
             uses: [
                 "BucketStore", "Cryptography", "DocumentModel", "DocumentStore", "ObjectStorage", "SQLite", "SystemIO",
             ]),
-        tests("FerryKit", uses: ["FerryKitTestSupport"]),
+        tests("FerryKit", uses: ["DocumentClient", "DocumentCoding", "DocumentModel", "FerryKitTestSupport"]),
         tests("TaskFolder", uses: ["SystemIO"]),
         tests(
             "Reconciliation",

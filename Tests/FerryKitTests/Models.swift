@@ -22,9 +22,10 @@ struct Item: DocumentModel, Equatable {
     var detail = Detail()
     var listId: Reference<TaskList>?
     var createdTime = ServerTime.pending
+    var photo: FileReference?
     var userId: String?
     enum CodingKeys: String, CodingKey {
-        case title, priority, tags, views, detail, listId, createdTime, userId
+        case title, priority, tags, views, detail, listId, createdTime, photo, userId
         case isDone = "completed"
     }
     static var merging: Merging<Item> { Merging().text(\.detail.notes).set(\.tags).history("history") }
