@@ -30,6 +30,8 @@ package struct MergePolicy: Sendable, Hashable {
     package var identities: [String: [String]]
     /// The field that a document in the trash has. Setting it yields to an edit of the other side.
     package var deletion: String?
+    /// The fields whose changes are not edits that survive a delete, such as snoozes.
+    package var incidental: Set<String> = []
     /// The field that holds the document's creation time, which is the time of all values that
     /// `origins` does not mention. In a value that is a map, this key holds the time of the value
     /// if `origins` records only the user.
@@ -53,8 +55,10 @@ package struct MergePolicy: Sendable, Hashable {
 
     package init(
         kinds: [String: Kind] = [:], groups: [[FieldPath]] = [], identities: [String: [String]] = [:],
-        derivation: Derivation? = nil, deletion: String? = nil, creation: String? = nil
+        derivation: Derivation? = nil, deletion: String? = nil, creation: String? = nil,
+        incidental: Set<String> = []
     ) {
+        self.incidental = incidental
         self.derivation = derivation
         self.kinds = kinds
         self.groups = groups
@@ -75,7 +79,9 @@ package struct MergePolicy: Sendable, Hashable {
     package func kind(of field: String) -> Kind { kinds[field] ?? .scalar }
 
     /// Whether the field only describes changes of other fields.
-    func isBookkeeping(_ field: String) -> Bool { [.serverTime, .origins].contains(kind(of: field)) }
+    func isBookkeeping(_ field: String) -> Bool {
+        [.serverTime, .origins].contains(kind(of: field)) || incidental.contains(field)
+    }
 
     /// The policy for `tasks/{id}`.
     ///
@@ -83,7 +89,8 @@ package struct MergePolicy: Sendable, Hashable {
     /// odd` in a file is `fields.priority`, and `fields.due` is the text of `due`.
     package static let tasks = MergePolicy(
         kinds: [
-            "tags": .set, "fields": .map, "attachments": .map, "instances": .map, "notes": .text, "layout": .text,
+            "tags": .set, "fields": .map, "attachments": .map, "instances": .map, "snoozes": .map, "notes": .text,
+            "layout": .text,
             "createdTime": .serverTime,
             "updatedTime": .serverTime, "completedTime": .serverTime, "deletedTime": .serverTime,
             "signatures": .serverTime, "origins": .origins,
@@ -94,12 +101,13 @@ package struct MergePolicy: Sendable, Hashable {
             [FieldPath(key: "due"), FieldPath(key: "dueHasTime"), custom("due")],
             [FieldPath(key: "completed"), FieldPath(key: "completedTime"), custom("completed")],
         ],
-        // An occurrence that two machines completed is one completion, that of the first commit.
-        identities: ["attachments": ["name", "sha256"], "instances": ["state"]],
+        // An occurrence that two machines completed is one completion, that of the first commit. Of
+        // two snoozes by one user the first commit stands, without a conflict.
+        identities: ["attachments": ["name", "sha256"], "instances": ["state"], "snoozes": []],
         derivation: Derivation(
             marker: custom("recurrence"),
             paths: [FieldPath(key: "due"), custom("scheduled")]),
-        deletion: "deletedTime", creation: "createdTime")
+        deletion: "deletedTime", creation: "createdTime", incidental: ["snoozes"])
 
     /// The `rule` of an origin whose value combines the changes of both sides.
     package static let mergedRule = "merged"

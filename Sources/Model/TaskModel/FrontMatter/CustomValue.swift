@@ -108,6 +108,15 @@ extension Substring {
 }
 
 extension CustomValue {
+    /// Returns the typed value of a custom field, also of one that is kept as source text; nil for
+    /// source text with tags or anchors.
+    static func interpreted(_ value: Value) -> Value? {
+        guard let source = value.mapValue?[sourceKey]?.stringValue, value.mapValue?.count == 1 else { return value }
+        let bytes = Array("key:\(FrontMatterEditor.attached(source))\n".utf8)
+        let root = try? YAMLParser.parse(bytes, limits: TaskFile.frontMatterLimits)
+        return root?.mapping?.first.flatMap { self.value(of: $0.value) }
+    }
+
     /// Returns the text of a custom field that is one scalar, whatever its quotes; nil for a list
     /// or map.
     static func scalarText(_ value: Value) -> String? {

@@ -12,7 +12,7 @@ public struct TaskDiff: Sendable, Hashable {
 
     /// The changes in a fixed order.
     ///
-    /// `fields`, `instances` and `attachments` are changed by element, `tags` and `notes` as a whole. Fields
+    /// `fields`, `instances`, `snoozes` and `attachments` are changed by element, `tags` and `notes` as a whole. Fields
     /// that only make sense together (`due`, `dueHasTime`, `fields.due`) are changed together.
     public private(set) var changes: [Change] = []
     /// The fields that are set to the time of the commit: `updatedTime` with every change,
@@ -51,6 +51,7 @@ public struct TaskDiff: Sendable, Hashable {
         if old.userId != new.userId { set("userId", new.userId.map { .string($0) }) }
         setElements("fields", from: old.customFields, to: new.customFields)
         setElements("instances", from: old.instanceValues, to: new.instanceValues)
+        setElements("snoozes", from: old.snoozeValues, to: new.snoozeValues)
         setElements("attachments", from: old.attachments.mapValues(\.value), to: new.attachments.mapValues(\.value))
         if old.isDeleted != new.isDeleted {
             if new.isDeleted { serverTimes.append(FieldPath(key: "deletedTime")) } else { set("deletedTime", nil) }

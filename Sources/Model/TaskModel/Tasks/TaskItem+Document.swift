@@ -25,6 +25,7 @@ extension TaskItem {
             userId: document["userId"]?.stringValue,
             createdTime: document["createdTime"]?.time, updatedTime: document["updatedTime"]?.time,
             completedTime: document["completedTime"]?.time, deletedTime: document["deletedTime"]?.time)
+        snoozes = (document["snoozes"]?.mapValue ?? [:]).compactMapValues { ReminderSnooze($0) }
         for key in TaskKey.allCases {
             // A custom field with the name of a known key and a value that a file would read as the
             // typed value is outdated text, and cannot be represented as a custom field.
@@ -51,6 +52,7 @@ extension TaskItem {
         let custom = customFields
         if !custom.isEmpty { document["fields"] = .map(custom) }
         if !instances.isEmpty { document["instances"] = .map(instanceValues) }
+        if !snoozes.isEmpty { document["snoozes"] = .map(snoozeValues) }
         if !attachments.isEmpty { document["attachments"] = .map(attachments.mapValues(\.value)) }
         document["listId"] = listId.map { .string($0) }
         document["userId"] = userId.map { .string($0) }

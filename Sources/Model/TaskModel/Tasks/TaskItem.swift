@@ -28,6 +28,8 @@ public struct TaskItem: Sendable, Hashable {
     /// The occurrences of a recurring task that were completed or skipped, by the day on which each
     /// was due.
     public var instances: [CivilDate: TaskInstance]
+    /// The users who have snoozed the task's reminders, by user id. Not part of a file.
+    public var snoozes: [String: ReminderSnooze] = [:]
     /// The attachments by id.
     public var attachments: [String: TaskAttachment]
     /// The id of the list; nil for the default list.
@@ -91,7 +93,7 @@ public struct TaskItem: Sendable, Hashable {
             && left.title.isIdentical(to: right.title) && left.notes.isIdentical(to: right.notes)
             && left.tags.elementsEqual(right.tags) { $0.isIdentical(to: $1) }
             && left.fields == right.fields && left.instances == right.instances && left.attachments == right.attachments
-            && left.listId == right.listId
+            && left.listId == right.listId && left.snoozes == right.snoozes
             && left.userId == right.userId && left.createdTime == right.createdTime
             && left.updatedTime == right.updatedTime && left.completedTime == right.completedTime
             && left.deletedTime == right.deletedTime

@@ -25,7 +25,7 @@ struct Stores: Sendable {
     /// Texts that are not searched for as a whole, and maps whose keys are ids. An attachment alone
     /// would take about twelve index entries.
     private static let indexExemptions = Set(
-        ["notes", "layout", "attachments", "instances", "origins", "signatures"].map {
+        ["notes", "layout", "attachments", "instances", "snoozes", "origins", "signatures"].map {
             IndexExemption(collectionID: "tasks", field: $0)
         })
     /// The history below a task belongs to the task's list, by which collection groups are queried.

@@ -14,11 +14,28 @@ package enum TaskMerge {
     package static func merge(
         base: [String: Value]?, mine: [String: Value]?, theirs: [String: Value]?
     ) -> MergeResult {
+        let (mine, theirs, displaced) = mergingReminders(
+            base: base, mine: mine.map { readingCompletion(of: $0, after: base) },
+            theirs: theirs.map { readingCompletion(of: $0, after: base) })
         let result = DocumentMerge.merge(
-            base: base.map { readingCompletion(of: $0, after: nil) },
-            mine: mine.map { readingCompletion(of: $0, after: base) },
-            theirs: theirs.map { readingCompletion(of: $0, after: base) }, policy: .tasks)
-        return MergeResult(fields: result.fields.map(computingEnd), displaced: result.displaced)
+            base: base.map { readingCompletion(of: $0, after: nil) }, mine: mine, theirs: theirs, policy: .tasks)
+        return MergeResult(fields: result.fields.map(computingEnd), displaced: result.displaced + displaced)
+    }
+
+    /// Returns both versions with the merged list of reminders, if they disagree about it, and the
+    /// list of `theirs` if a change in it is not part of the result.
+    package static func mergingReminders(
+        base: [String: Value]?, mine: [String: Value]?, theirs: [String: Value]?
+    ) -> (mine: [String: Value]?, theirs: [String: Value]?, displaced: [DisplacedValue]) {
+        let path = ReminderMerge.path
+        guard var mine, var theirs,
+            let (list, losesTheirs) = ReminderMerge.merged(base: base, mine: mine, theirs: theirs)
+        else { return (mine, theirs, []) }
+        let lost = theirs.value(at: path.segments[...])
+        mine.setValue(list, at: path.segments[...])
+        theirs.setValue(list, at: path.segments[...])
+        let displaced = DisplacedValue(field: path, value: lost, side: .theirs, reason: .changedOnBothSides)
+        return (mine, theirs, losesTheirs ? [displaced] : [])
     }
 
     /// Returns a version of a recurring task in which `completed` means that the series is over:

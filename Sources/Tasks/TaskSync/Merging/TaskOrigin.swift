@@ -42,7 +42,7 @@ package struct TaskOrigin: Sendable, Hashable {
 
     /// Fields that only go along with others, or that nobody sets by hand.
     private static let silent: Set<String> = [
-        "dueHasTime", "completedTime", "updatedTime", "createdTime", "userId", "signatures",
+        "dueHasTime", "completedTime", "updatedTime", "createdTime", "userId", "signatures", "snoozes",
     ]
 
     static func isTold(_ path: FieldPath) -> Bool {
