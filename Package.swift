@@ -61,6 +61,7 @@ let package = Package(
         target("CivilTime", in: "System"),
         target("SystemIO", in: "System", uses: ["CLinux", "CivilTime"]),
         target("SystemService", in: "System", uses: ["CSystemd", "CivilTime", "SystemIO"]),
+        target("MessageBus", in: "System", uses: ["CSystemd", "SystemIO"]),
         target("SQLite", in: "System", uses: ["CSQLite", "SystemIO"]),
         target("PostgreSQL", in: "System", uses: ["CPQ", "SystemIO"]),
         target("YAML", in: "System", uses: ["CYAML"]),
@@ -192,7 +193,7 @@ let package = Package(
             uses: [
                 "AccountClient", "CivilTime", "CommandLineTool", "Control", "Cryptography", "DocumentClient",
                 "DocumentModel", "HTTPClient", "HTTPMessages", "HTTPServer", "IdentityProtocol", "JSON",
-                "ObjectStorage", "SQLite",
+                "MessageBus", "ObjectStorage", "SQLite",
                 "Recurrence", "SystemIO", "SystemService", "TaskFolder", "TaskModel", "TaskSync", "YAML",
             ]),
         target(
@@ -237,6 +238,7 @@ let package = Package(
                 "JSON", "PostgreSQL", "PostgresTestKit", "SystemIO", "SystemTestKit",
             ]),
         tests("JSON"), tests("CivilTime"), tests("SystemIO"), tests("SystemService"),
+        tests("MessageBus", uses: ["SystemIO"]),
         tests("SQLite", uses: ["SystemIO"]), tests("YAML"),
         tests("XML"), tests("Ustar"),
         tests("RegularExpressions"),
