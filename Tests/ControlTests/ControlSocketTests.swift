@@ -107,6 +107,16 @@ private final class Desk: ControlService {
             ])
     }
 
+    func reminders() async throws -> ReminderListing {
+        ReminderListing(
+            isEnabled: true, hasDesktop: false,
+            reminders: [
+                ReminderSummary(
+                    taskID: "abc", title: "Call Anna", time: "2026-11-30T17:00:00Z", state: .waiting, isSnoozed: true,
+                    note: "now")
+            ])
+    }
+
     func setPaused(_ isPaused: Bool) async throws -> DaemonStatus {
         DaemonStatus(version: "1", state: isPaused ? .paused : .running, tasksDirectory: "/t")
     }
@@ -217,6 +227,7 @@ private final class Desk: ControlService {
             #expect(try await client.blocks() == desk.blocks())
             #expect(try await client.setBlocked("a/b@c", true) == desk.setBlocked("a/b@c", true))
             #expect(try await client.setBlocked("a/b@c", false).isEmpty)
+            #expect(try await client.reminders() == (try await desk.reminders()))
             #expect(try await client.setPaused(true).state == .paused)
             #expect(try await client.rebind().state == .serverHeld)
             #expect(try await client.history("Ship 1.0") == desk.history("Ship 1.0"))

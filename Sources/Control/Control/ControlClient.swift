@@ -142,6 +142,8 @@ package struct ControlClient: ControlService {
         try await send(.undo, .members(("task", task?.asJSON), ("trial", isTrial.asJSON))).list("undone")
     }
 
+    package func reminders() async throws -> ReminderListing { try ReminderListing(json: try await send(.reminders)) }
+
     package func devices() async throws -> [DeviceSummary] { try await send(.devices).list("devices") }
 
     package func health() async throws -> [HealthCheck] { try await send(.health).list("checks") }

@@ -38,6 +38,7 @@ enum ControlRoute: Hashable {
     case history(task: String)
     case explanation(task: String)
     case undo
+    case reminders
     case devices
     case health
     case log
@@ -103,6 +104,7 @@ enum ControlRoute: Hashable {
         case ("GET", "tasks", 2) where rest[1] == "history": self = .history(task: rest[0])
         case ("GET", "tasks", 2) where rest[1] == "explanation": self = .explanation(task: rest[0])
         case ("POST", "undo", 0): self = .undo
+        case ("GET", "reminders", 0): self = .reminders
         case ("GET", "devices", 0): self = .devices
         case ("GET", "health", 0): self = .health
         case ("GET", "log", 0): self = .log
@@ -125,7 +127,7 @@ enum ControlRoute: Hashable {
     var method: String {
         switch self {
         case .status, .tasks, .task, .lists, .transfers, .deletes, .trash, .conflicts, .history, .explanation, .devices,
-            .plan, .health, .log, .configuration, .account, .usage, .events, .invitations, .blocks:
+            .plan, .health, .log, .configuration, .account, .usage, .events, .invitations, .blocks, .reminders:
             "GET"
         case .changeTask, .changeAccount: "PATCH"
         case .pause, .pin, .signIn, .finishSignIn: "PUT"
@@ -169,6 +171,7 @@ enum ControlRoute: Hashable {
             case .history(let task): ["tasks", task, "history"]
             case .explanation(let task): ["tasks", task, "explanation"]
             case .undo: ["undo"]
+            case .reminders: ["reminders"]
             case .devices: ["devices"]
             case .health: ["health"]
             case .log: ["log"]

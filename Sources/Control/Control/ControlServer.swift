@@ -118,6 +118,7 @@ package struct ControlServer: Sendable {
         case .undo:
             document(
                 "undone", try await service.undo(body["task"]?.stringValue, isTrial: body.flag("trial")).json)
+        case .reminders: try await service.reminders().json
         case .devices: document("devices", try await service.devices().json)
         case .health: document("checks", try await service.health().json)
         case .log: document("log", try await service.log().json)

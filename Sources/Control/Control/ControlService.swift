@@ -104,6 +104,9 @@ package protocol ControlService: Sendable {
     /// - Parameter isTrial: Whether to return only what would be undone.
     func undo(_ task: String?, isTrial: Bool) async throws -> [UndoneSummary]
 
+    /// Returns the reminders that are due or come next on this device, in order of time, at most 100
+    /// of each.
+    func reminders() async throws -> ReminderListing
     /// Returns the devices of the account, this one first.
     func devices() async throws -> [DeviceSummary]
     /// Checks the health of the daemon and its environment. Waits for the network for at most some

@@ -41,6 +41,10 @@ package struct TaskCatalog: Sendable {
     }
 
     private var boxes: [String: Box] = [:]
+    /// The moments of the tasks that remind their users, by id.
+    package private(set) var reminders: [String: TaskReminders] = [:]
+    /// A number that is different whenever `reminders` has changed.
+    package private(set) var remindersVersion: UInt64 = 0
     /// The names of the lists, by id.
     package private(set) var listNames: [String: String] = [:]
     /// Who uses the lists that have several users, by id.
@@ -72,12 +76,20 @@ package struct TaskCatalog: Sendable {
 
     mutating func update(_ facts: TaskIndexEntry) {
         guard let entry = facts.entry else { return remove(task: facts.id) }
+        setReminders(facts.reminders, of: entry.id)
         if let old = boxes.updateValue(Box(entry), forKey: entry.id) { tally(old.entry, -1) }
         tally(entry, 1)
     }
 
     mutating func remove(task id: String) {
+        setReminders(nil, of: id)
         if let old = boxes.removeValue(forKey: id) { tally(old.entry, -1) }
+    }
+
+    private mutating func setReminders(_ new: TaskReminders?, of task: String) {
+        guard reminders[task] != new else { return }
+        reminders[task] = new
+        remindersVersion &+= 1
     }
 
     private mutating func tally(_ entry: Entry, _ change: Int) {

@@ -8,13 +8,15 @@ struct TaskIndexEntry: Sendable {
     /// The fields of a document that an entry is created from.
     static let fields: Set<String> = [
         "title", "completed", "priority", "due", "dueHasTime", "fields", "tags", "listId", "attachments", "deletedTime",
-        "notes",
+        "notes", "snoozes", "createdTime",
         TaskLayout.fileName,
     ]
 
     let id: String
     /// The catalog's entry; nil if the task does not exist.
     let entry: TaskCatalog.Entry?
+    /// The moments at which it reminds its users; nil if it does not.
+    let reminders: TaskReminders?
     /// The request for the name of its file; nil if it has no file.
     let claim: NameAllocator.Claim?
     let hasAttachments: Bool
@@ -25,7 +27,7 @@ struct TaskIndexEntry: Sendable {
     init(_ view: DocumentSnapshot) {
         id = view.name.id
         guard view.exists else {
-            (entry, claim, hasAttachments) = (nil, nil, false)
+            (entry, reminders, claim, hasAttachments) = (nil, nil, nil, false)
             return
         }
         let fields = view.fields(pendingTimes: .previous)
@@ -42,6 +44,7 @@ struct TaskIndexEntry: Sendable {
                     doneCount: UInt32(clamping: checklist.doneCount), count: UInt32(clamping: checklist.items.count)),
             deletion: isDeleted ? TaskCatalog.Deletion(time: item.deletedTime) : nil,
             isPending: view.hasPendingWrites, isParked: view.hasParkedWrites)
+        reminders = isDeleted ? nil : TaskReminders(item)
         let title = TaskLayout.title(of: item, fields)
         claim =
             isDeleted

@@ -31,6 +31,11 @@ package struct TaskChange: JSONCodable, Hashable {
     package var isFromCompletion = false
     /// Whether the current occurrence of a recurring task is skipped.
     package var isSkipped = false
+    /// The reminders: offsets from the due date such as `-PT30M`, and dates or times such as
+    /// `2026-11-30T17:00`. An empty array means none, and the single element `default` the default.
+    package var reminders: [String]?
+    /// The time until which the reminders are snoozed, in RFC 3339; empty to end the snooze.
+    package var snooze: String?
     /// The current date on the device of the user, which counts as the day of a completion.
     package var today: String?
     /// The head of the file from which a new task comes: its front matter with the fences. The
@@ -84,6 +89,8 @@ package struct TaskChange: JSONCodable, Hashable {
         isFromCompletion = json.flag("fromCompletion")
         isSkipped = json.flag("skipped")
         today = json["today"]?.stringValue
+        if json["reminders"] != nil { reminders = json.strings("reminders") }
+        snooze = json["snooze"]?.stringValue
         head = json["head"]?.stringValue
         fileName = json["fileName"]?.stringValue
         importKey = json["importKey"]?.stringValue
@@ -113,6 +120,7 @@ package struct TaskChange: JSONCodable, Hashable {
             ("addTags", addTags.ifAny), ("removeTags", removeTags.ifAny), ("notes", notes?.asJSON),
             ("fields", Self.json(fields)), ("texts", Self.json(texts)), ("every", every?.asJSON),
             ("fromCompletion", isFromCompletion.ifTrue), ("skipped", isSkipped.ifTrue), ("today", today?.asJSON),
+            ("reminders", reminders?.asJSON), ("snooze", snooze?.asJSON),
             ("ticks", ticks.ifAny), ("unticks", unticks.ifAny),
             ("head", head?.asJSON), ("fileName", fileName?.asJSON), ("importKey", importKey?.asJSON),
             ("trial", isTrial.ifTrue))

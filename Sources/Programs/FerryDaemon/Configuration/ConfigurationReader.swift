@@ -97,6 +97,7 @@ struct ConfigurationReader {
         configuration.compression = try compression()
         if let days = try trashDays() { configuration.trashDays = days }
         configuration.objectsKeys = try directory(.objectsKeys)
+        configuration.showsReminders = try showsReminders()
         configuration.rebinds = flags.has("rebind")
         configuration.deviceName = try deviceName()
         let (tasks, state) = (configuration.tasks, configuration.state)
@@ -131,6 +132,7 @@ struct ConfigurationReader {
                 case .objectsKeys: configuration.objectsKeys
                 case .deviceName: configuration.deviceName
                 case .logLevel: configuration.logLevel.name
+                case .reminders: configuration.showsReminders ? "on" : "off"
                 default: found?.0
                 }
             return Entry(setting: setting, value: value ?? "", source: source)
@@ -243,6 +245,15 @@ struct ConfigurationReader {
             throw invalid(.trashDays, source, "is a number of days, or 0 for ever, not '\(text)'")
         }
         return days
+    }
+
+    private func showsReminders() throws -> Bool {
+        guard let (text, source) = try value(.reminders) else { return true }
+        switch text.lowercased() {
+        case "on", "true", "yes": return true
+        case "off", "false", "no": return false
+        default: throw invalid(.reminders, source, "is on or off, not '\(text)'")
+        }
     }
 
     private static func bytes(_ text: String) -> Int? {

@@ -22,6 +22,8 @@ struct DaemonConfiguration: Sendable, Hashable {
     /// The file with keys for objects that are not on the server; nil if the keys are in the
     /// environment.
     var objectsKeys: String?
+    /// Whether reminders are shown on the desktop.
+    var showsReminders = true
     /// Whether to accept the tasks directory and the remote even if they are not those remembered.
     var rebinds = false
 
@@ -33,6 +35,7 @@ struct DaemonConfiguration: Sendable, Hashable {
             (.deviceName, deviceName == other.deviceName), (.download, downloadsUpTo == other.downloadsUpTo),
             (.tlsCA, authorities == other.authorities), (.compression, compression == other.compression),
             (.trashDays, trashDays == other.trashDays), (.objectsKeys, objectsKeys == other.objectsKeys),
+            (.reminders, showsReminders == other.showsReminders),
         ].filter { !$0.1 }.map(\.0.name)
     }
 

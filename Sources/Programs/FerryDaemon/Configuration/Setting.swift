@@ -81,9 +81,16 @@ struct Setting: Sendable, Hashable {
             "A file in the format of ~/.aws/credentials with the profile 'default' and mode 0600. It is read again every minute. "
             + "Without it, the variables AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN are used.")
 
+    static let reminders = Setting(
+        "reminders", "WHEN", "whether this machine shows reminders on its desktop: on or off (default on)",
+        completion: .words(["on", "off"]),
+        details:
+            "Reminders are shown through org.freedesktop.Notifications of the user's session. Without a desktop they wait for one. "
+            + "A restart applies a change.")
+
     static let all = [
         tasks, state, socket, deviceName, logLevel, uploadLimit, downloadLimit, download, tlsCA, compression, trashDays,
-        objectsKeys,
+        objectsKeys, reminders,
     ]
 }
 

@@ -76,8 +76,12 @@ struct DaemonRun {
             configuration: configuration, state: state, rootLock: rootLock, account: account, http: http, hub: hub,
             logger: logger.labelled("sync"))
         let arguments = arguments
+        let reminders = ReminderService(
+            configuration: configuration, state: state, engine: engine, account: account, hub: hub,
+            logger: logger.labelled("reminders"))
         let service = DaemonService(
             configuration: configuration, engine: engine, account: account, hub: hub, http: http, recentLog: recentLog,
+            reminders: reminders,
             readSettings: { try Self.reader(arguments, draft: $0).entries() })
         // Start the engine before the socket, because the call that made systemd start this daemon
         // waits for its answer.
@@ -113,6 +117,7 @@ struct DaemonRun {
                 .init(
                     "network", NetworkWatch(logger: logger, onChange: { await engine.networkChanged() }),
                     stopLimit: .seconds(1)),
+                .init("reminders", reminders, stopLimit: .seconds(1)),
                 .init("control", socket, stopLimit: .seconds(2)),
             ],
             logger: logger, supervisor: supervisor, cancelLimit: .seconds(1),

@@ -41,6 +41,8 @@ final class StateDirectory: Sendable {
     var server: String { "\(path)/server.json" }
     /// The file with the id of the anonymous account that this machine was last signed out of.
     var lastAnonymous: String { "\(path)/anonymous" }
+    /// The file with the reminders that this machine has shown.
+    var reminders: String { "\(path)/reminders.json" }
     private var settings: String { "\(path)/settings.json" }
 
     /// Returns the path of the replica for one server, database and account. Another identity has

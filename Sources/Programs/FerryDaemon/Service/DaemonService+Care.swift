@@ -16,6 +16,11 @@ extension DaemonService {
         }.sorted { $0.isThisOne && !$1.isThisOne }
     }
 
+    func reminders() async throws -> ReminderListing {
+        _ = try await stack()
+        return try await reminderService.listing(limit: 100)
+    }
+
     func health() async throws -> [HealthCheck] {
         let status = try await status()
         var checkup = Checkup(

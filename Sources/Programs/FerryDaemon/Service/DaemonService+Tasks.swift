@@ -125,10 +125,22 @@ extension DaemonService {
     }
 
     func change(_ task: String, _ change: TaskChange) async throws -> TaskSummary {
-        let edit = try TaskEdit(change)
+        var edit = try TaskEdit(change)
+        if let snooze = change.snooze { edit.snooze = try await self.snooze(snooze) }
         let id = try await lookup.resolve(task)
         try await asking { try await $0.edit(id, edit) }
         return try await lookup.summary(of: id)
+    }
+}
+
+extension DaemonService {
+    /// Returns the snooze until a time, by the user of this machine.
+    private func snooze(_ text: String) async throws -> TaskEdit.Snooze {
+        let until = text.isEmpty ? nil : Timestamp(rfc3339: text)
+        guard text.isEmpty || until != nil else {
+            throw ControlError(.invalidArgument, "'\(text)' is not a time in RFC 3339.")
+        }
+        return TaskEdit.Snooze(user: await identity.current?.userID ?? SyncEngine.aloneID, until: until)
     }
 }
 

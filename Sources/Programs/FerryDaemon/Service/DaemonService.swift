@@ -11,6 +11,7 @@ final class DaemonService: ControlService {
     let hub: EventHub
     let http: HTTPClient
     let recentLog: RecentLog
+    let reminderService: ReminderService
     /// Reads the settings again from flags, environment and file, or with a draft in place of the
     /// file.
     let readSettings: @Sendable (ConfigurationReader.Draft?) throws -> [ConfigurationReader.Entry]
@@ -20,7 +21,7 @@ final class DaemonService: ControlService {
 
     init(
         configuration: DaemonConfiguration, engine: SyncEngine, account: Account, hub: EventHub, http: HTTPClient,
-        recentLog: RecentLog,
+        recentLog: RecentLog, reminders: ReminderService,
         readSettings: @escaping @Sendable (ConfigurationReader.Draft?) throws -> [ConfigurationReader.Entry]
     ) {
         self.configuration = configuration
@@ -29,6 +30,7 @@ final class DaemonService: ControlService {
         self.hub = hub
         self.http = http
         self.recentLog = recentLog
+        reminderService = reminders
         self.readSettings = readSettings
         access = SyncAccess(engine: engine, account: account)
         lookup = TaskLookup(access: access, tasksDirectory: configuration.tasks)

@@ -36,6 +36,7 @@ extension TaskEdit {
         if let every = change.every {
             recurrence = .some(try Self.series(every, isFromCompletion: change.isFromCompletion))
         }
+        if let texts = change.reminders { reminders = .some(try Self.reminders(texts)) }
         head = change.head
         fileName = change.fileName
         importKey = change.importKey
@@ -55,6 +56,20 @@ extension TaskEdit {
                 .invalidArgument, "'\(text)' is not a recurrence.", hint: "One of \(RecurrenceWords.forms).")
         }
         return TaskSeries(rule, anchor: isFromCompletion ? .completion : .scheduled)
+    }
+
+    private static func reminders(_ texts: [String]) throws(ControlError) -> [Reminder]? {
+        if texts == ["default"] { return nil }
+        guard texts.count <= Reminder.limit else {
+            throw ControlError(.tooLarge, "A task can have \(Reminder.limit) reminders.")
+        }
+        return try texts.map { text throws(ControlError) in
+            if let seconds = ReminderOffset.seconds(text) { return Reminder(.relative(.due, seconds: seconds)) }
+            if let time = Due(parsing: text) { return Reminder(.absolute(time)) }
+            throw ControlError(
+                .invalidArgument, "'\(text)' is not a reminder.",
+                hint: "A time before the due date such as 30m, 2h or 1d, or a date or time such as 2026-11-30T17:00.")
+        }
     }
 
     private static func due(_ text: String) throws(ControlError) -> Due? {

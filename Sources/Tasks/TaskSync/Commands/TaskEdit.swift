@@ -1,4 +1,5 @@
 import CivilTime
+package import DocumentModel
 package import TaskModel
 
 /// What to make or change of a task; nil leaves a field as it is.
@@ -26,6 +27,10 @@ package struct TaskEdit: Sendable {
     package var skipsOccurrence = false
     /// The recurrence; nil in it ends the recurrence.
     package var recurrence: TaskSeries??
+    /// The reminders; nil in it removes the list, so that the default applies.
+    package var reminders: [Reminder]??
+    /// The snooze of the reminders, or its end.
+    package var snooze: Snooze?
     /// The day of the user's action.
     package var today: CivilDate?
     /// For a new task: the head of the file that it comes from, its front matter with the fences.
@@ -38,6 +43,18 @@ package struct TaskEdit: Sendable {
     package var importKey: String?
     /// Whether a new task is only checked, and not made.
     package var isTrial = false
+
+    /// A snooze of the reminders by one user.
+    package struct Snooze: Sendable {
+        package var user: String
+        /// The time at which the task is shown again; nil ends the snooze.
+        package var until: Timestamp?
+
+        package init(user: String, until: Timestamp?) {
+            self.user = user
+            self.until = until
+        }
+    }
 
     package init() {}
 
@@ -82,6 +99,19 @@ package struct TaskEdit: Sendable {
         if !fields.isEmpty { try item.setFields(sources: fields) }
         for (key, text) in texts.sorted(by: { $0.key < $1.key }) { try item.setField(key, toText: text) }
         try applyRecurrence(to: &item, of: original)
+        if let reminders {
+            guard item.due != nil || !(reminders ?? []).contains(where: \.needsDue) else {
+                throw TaskSyncError(
+                    .invalid, "'\(item.title)' has no due date to remind before; set one, or remind at a date or time.")
+            }
+            item.setReminders(reminders)
+        }
+        if let snooze {
+            guard snooze.until == nil || !item.completed else {
+                throw TaskSyncError(.invalid, "'\(item.title)' is completed, so it has no reminders.")
+            }
+            item.snooze(until: snooze.until, for: snooze.user)
+        }
         return item
     }
 

@@ -56,6 +56,13 @@ extension TaskSync {
         }
     }
 
+    /// Returns the moments of all tasks that remind their users, by id, with a number of their
+    /// version; nil if that is still the given one.
+    package func reminders(after version: UInt64?) -> (version: UInt64, tasks: [String: TaskReminders])? {
+        guard version != catalog.remindersVersion else { return nil }
+        return (catalog.remindersVersion, catalog.reminders)
+    }
+
     /// Where a task's file is, relative to the tasks directory.
     package func path(ofTask id: String) -> String? { index.path(of: id)?.string }
 

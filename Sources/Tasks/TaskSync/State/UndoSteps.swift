@@ -93,6 +93,8 @@ struct UndoSteps {
                 continue
             }
             let (before, after) = (Self.text(step.before), Self.text(step.after))
+            // A change that no file shows, such as a snooze.
+            if step.kind == .edit, before == after, step.before?.listId == step.after?.listId { continue }
             // What no file can say cannot be brought back from one.
             guard (before == nil) == (step.before == nil), (after == nil) == (step.after == nil) else { continue }
             try insert(step, before, step.before?.listId, after, step.after?.listId, batch: batch, time)
