@@ -146,6 +146,30 @@ int timerfd_create(int clock, int flags) {
     return timer;
 }
 
+/* Timers that are to fire when the clock is set (TFD_TIMER_CANCEL_ON_SET). The kernel would report ECANCELED; here they
+ * expire at once, after which their owner looks at the clock as well. */
+static volatile char is_cancelled_timer[4096];
+
+static void *watch_clock(void *unused) {
+    int64_t last = seconds_off();
+    (void)unused;
+    while (1) {
+        struct timespec pause = {0, 20000000};
+        nanosleep(&pause, NULL);
+        if (seconds_off() == last) continue;
+        last = seconds_off();
+        struct itimerspec now = {{0, 0}, {0, 1}};
+        for (int timer = 0; timer < (int)sizeof is_cancelled_timer; timer++)
+            if (is_cancelled_timer[timer]) ORIGINAL(timerfd_settime)(timer, 0, &now, NULL);
+    }
+    return NULL;
+}
+
+static void start_watching(void) {
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, watch_clock, NULL) == 0) pthread_detach(thread);
+}
+
 int timerfd_settime(int timer, int flags, const struct itimerspec *time, struct itimerspec *old) {
     struct itimerspec real = *time;
     int is_set = time->it_value.tv_sec != 0 || time->it_value.tv_nsec != 0;
@@ -153,6 +177,11 @@ int timerfd_settime(int timer, int flags, const struct itimerspec *time, struct 
         real.it_value.tv_sec -= seconds_off();
         /* Zero would disarm the timer. */
         if (real.it_value.tv_sec < 0) real.it_value = (struct timespec){0, 1};
+    }
+    if (timer >= 0 && timer < (int)sizeof is_cancelled_timer) {
+        static pthread_once_t once = PTHREAD_ONCE_INIT;
+        is_cancelled_timer[timer] = flags & TFD_TIMER_CANCEL_ON_SET && is_set;
+        if (is_cancelled_timer[timer]) pthread_once(&once, start_watching);
     }
     return ORIGINAL(timerfd_settime)(timer, flags, &real, old);
 }

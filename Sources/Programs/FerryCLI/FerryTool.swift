@@ -19,7 +19,8 @@ package enum FerryTool {
             Option("verbose", short: "v", summary: "print the causes of errors"),
         ],
         subcommands: [
-            .add, .list, .today, .agenda, .show, .edit, .done, .undone, .skip, .tick, .untick, .set, .move, .remove,
+            .add, .list, .today, .agenda, .show, .edit, .done, .undone, .skip, .snooze, .reminders, .tick, .untick,
+            .set, .move, .remove,
             .lists,
             .attach, .attachments, .get, .pin, .unpin, .cat, .open, .detach, .transfers,
             .status, .sync, .pause, .resume, .rebind, .explain,

@@ -20,6 +20,7 @@ struct TaskWords {
         case every
         /// The recurrence from the day of the last completion.
         case everyCompletion = "every!"
+        case remind
         case priority
         case tag
         /// All tags at once, for `set` only.
@@ -97,6 +98,7 @@ struct TaskWords {
             guard change.every == nil else { throw UsageError("'every' is given twice.") }
             change.every = value.lowercased() == "none" ? "" : value
             change.isFromCompletion = key == .everyCompletion
+        case .remind: change.reminders = ReminderWords(due: due).reminders(value)
         case .list: change.list = value.lowercased() == "inbox" ? "" : value
         case .tag:
             guard !value.isEmpty else { throw UsageError("'tag' needs a value.") }

@@ -35,6 +35,9 @@ extension FerryTool {
 
                     complete_instances, skipped_instances: the days of the occurrences that were completed or skipped
 
+                    reminders: a list of times, each with an offset from due or scheduled such as -PT30M, or an
+                    absoluteTime; without it a task with a due time reminds then
+
                     checklist: reset, if completing an occurrence reopens the items '- [x] …' of the notes
 
                     title: if the title cannot be a file name, such as AC/DC tickets

@@ -9,7 +9,8 @@ extension Command {
         discussion: """
             Words form the title; +tag, due:WHEN, priority:LEVEL and list:NAME may be between them. WHEN is a date,
             today, tomorrow, a weekday, +3d or +2w. every:3d, every:mon,thu or every:15 makes the task recur, and
-            'every!:2w' counts from the day of completion. A backslash before a word keeps it unchanged.
+            'every!:2w' counts from the day of completion. remind:30m reminds that long before the due time, and
+            'remind:fri 17:00' then. A backslash before a word keeps it unchanged.
 
                 ferry add Buy oat milk +errands due:friday priority:high
             """,

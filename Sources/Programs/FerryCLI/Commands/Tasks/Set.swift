@@ -7,7 +7,9 @@ extension Command {
         discussion: """
             title:TEXT, due:WHEN, priority:LEVEL, list:NAME, completed:true, tags:A,B for all tags, +tag to add and -tag
             to remove one; every:WHEN for a recurrence such as 3d, 2w, mon,thu, 15 or FREQ=…, or 'every!:WHEN' from the
-            day of completion; due:none, every:none and priority:none remove the value. = may be used instead of the
+            day of completion; remind:WHEN for reminders such as 30m, 2h or 1d before the due date, or 'fri 17:00', several
+            with commas; remind:none for none, remind:default for one at the due time; due:none, every:none and
+            priority:none remove the value. = may be used instead of the
             colon. Any other FIELD=VALUE sets a custom field to that text, quoted in the file if YAML requires it, and
             FIELD= removes it.
 

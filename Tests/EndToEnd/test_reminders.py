@@ -1,0 +1,320 @@
+"""Reminders on the desktop: the real daemon on a real session bus, with a mocked notification server."""
+import time
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from desktop import Desktop
+from harness import Clock, Machine, agree, built_library, until
+
+
+def soon(seconds):
+    """A local time of day in so many seconds, as a due date."""
+    return datetime.fromtimestamp(int(time.time()) + seconds).strftime("%Y-%m-%dT%H:%M:%S")
+
+
+@pytest.fixture
+def desk(laptop):
+    """A machine with a desktop, not signed in."""
+    desktop = Desktop(laptop)
+    laptop.desktop = desktop
+    yield laptop
+    if laptop.daemon.running:
+        laptop.stop()
+    desktop.stop()
+
+
+@pytest.fixture
+def desks(root, server):
+    """Two machines of one user, each with a desktop of its own."""
+    pair = [Machine(root, "laptop"), Machine(root, "desk")]
+    for index, machine in enumerate(pair):
+        machine.desktop = Desktop(machine).start_bus().start_server()
+        machine.start()
+        machine.login(server, create=index == 0)
+    yield pair
+    for machine in pair:
+        if machine.daemon.running:
+            machine.stop()
+        machine.desktop.stop()
+
+
+def ready(machine):
+    until(lambda: machine.json("reminders")["desktop"], "the desktop to be known")
+
+
+def known(machine):
+    """Waits until the daemon knows the number of a notice, which comes after the notice."""
+    until(lambda: '"number"' in (machine.state / "reminders.json").read_text(), "the answer of the notification server")
+
+
+def test_a_reminder_is_shown_within_a_second_and_once_over_restarts(desk):
+    desk.desktop.start_bus().start_server()
+    desk.start()
+    ready(desk)
+    due = int(time.time()) + 3
+    desk.ferry("add", "Call Anna", f"due:{datetime.fromtimestamp(due).isoformat()}")
+    desk.desktop.shows(1)
+    shown, text = desk.desktop.lines("Notify")[0]
+    assert 0 <= shown - due <= 1, shown - due
+    assert '"Call Anna"' in text and "ferry" in text and '"done"' in text, text
+    assert [r["state"] for r in desk.json("reminders")["reminders"]] == ["shown"]
+    desk.stop()
+    desk.start()
+    ready(desk)
+    desk.desktop.stays(1)
+    desk.daemon.kill()
+    desk.start()
+    ready(desk)
+    desk.desktop.stays(1)
+    # The notice is still known: completing the task takes it from the desktop.
+    desk.ferry("done", "Anna")
+    until(desk.desktop.closed, "the notice to be closed")
+
+
+def test_without_a_bus_reminders_wait_and_become_one_summary(desk):
+    desk.start()
+    desk.ferry("add", "One", f"due:{soon(1)}")
+    desk.ferry("add", "Two", f"due:{soon(1)}", "remind:0")
+    for number in range(4):
+        desk.ferry("add", f"More {number}", f"due:{soon(1)}")
+    until(lambda: [r["state"] for r in desk.json("reminders")["reminders"]] == ["waiting"] * 6, "all to be due")
+    assert "wait for one" in desk.ferry("reminders", check=False).stderr
+    desk.desktop.start_bus()
+    time.sleep(0.5)
+    desk.desktop.start_server()
+    desk.desktop.shows(1)
+    assert '"6 reminders"' in desk.desktop.notices()[0]
+    desk.desktop.stays(1)
+
+
+def test_a_server_that_ends_and_comes_back_shows_nothing_again(desk):
+    desk.desktop.start_bus().start_server()
+    desk.start()
+    ready(desk)
+    desk.ferry("add", "One", f"due:{soon(1)}")
+    desk.desktop.shows(1)
+    known(desk)
+    desk.desktop.end(desk.desktop.server)
+    until(lambda: not desk.json("reminders")["desktop"], "the server to be gone")
+    desk.ferry("add", "Two", f"due:{soon(0)}", "remind:0")
+    desk.desktop.start_server()
+    desk.desktop.shows(2)
+    assert '"Two"' in desk.desktop.notices()[1]
+    desk.desktop.stays(2)
+    # The bus itself ends, as at a logout.
+    desk.desktop.stop()
+    until(lambda: not desk.json("reminders")["desktop"], "the bus to be gone")
+    desk.ferry("add", "Three", f"due:{soon(0)}", "remind:0")
+    desk.desktop.start_bus().start_server()
+    desk.desktop.shows(3, timeout=20)
+    assert '"Three"' in desk.desktop.notices()[2]
+
+
+def test_a_suspend_makes_one_summary_and_a_clock_set_back_nothing(root, desk):
+    clock = Clock(built_library(root, "wrong-clock"), root / "clock")
+    desk.daemon.environment = {**desk.environment, **clock.environment}
+    desk.desktop.start_bus().start_server()
+    desk.start()
+    ready(desk)
+    for number in range(3):
+        desk.ferry("add", f"Task {number}", f"due:{soon(1800 + number)}")
+    desk.ferry("add", "Later", f"due:{soon(7200)}")
+    desk.desktop.stays(0)
+    clock.set(3600)
+    desk.desktop.shows(1)
+    assert '"3 reminders"' in desk.desktop.notices()[0]
+    clock.set(0)
+    desk.desktop.stays(1)
+    clock.set(3600)
+    desk.desktop.stays(1)
+    clock.set(7300)
+    assert '"Later"' in desk.desktop.shows(2)[1]
+
+
+def test_done_on_the_notice_completes_the_task_on_all_machines(desks):
+    laptop, desk = desks
+    laptop.ferry("add", "Call Anna", f"due:{soon(4)}")
+    agree(laptop, desk)
+    for machine in desks:
+        machine.desktop.shows(1, timeout=20)
+    laptop.desktop.press(1, "done")
+    until(lambda: laptop.list()["Call Anna"].get("completed"), "the task to be completed")
+    until(desk.desktop.closed, "the notice of the other machine to be closed", timeout=30)
+    agree(laptop, desk)
+
+
+def test_a_snooze_travels_and_a_dismissal_does_not(desks):
+    laptop, desk = desks
+    laptop.ferry("add", "Call Anna", f"due:{soon(4)}")
+    agree(laptop, desk)
+    for machine in desks:
+        machine.desktop.shows(1, timeout=20)
+    laptop.desktop.dismiss(1)
+    desk.desktop.stays(1)
+    assert not desk.desktop.closed()
+    desk.desktop.press(1, "snooze")
+    until(lambda: laptop.json("reminders")["reminders"][0].get("snoozed"), "the snooze to arrive")
+    until(desk.desktop.closed, "the notice to be closed")
+    laptop.ferry("snooze", "Anna", "none")
+    agree(laptop, desk)
+    # Both have shown the due time already, so the end of the snooze shows nothing.
+    for machine in desks:
+        machine.desktop.stays(1)
+    assert laptop.read("Call Anna.md") == desk.read("Call Anna.md")
+    assert "snooze" not in laptop.read("Call Anna.md")
+    for machine in desks:
+        assert machine.status()["conflicts"] == 0
+
+
+def test_a_snooze_ends_with_a_notice_and_with_the_occurrence(root, desk):
+    clock = Clock(built_library(root, "wrong-clock"), root / "clock")
+    desk.daemon.environment = {**desk.environment, **clock.environment}
+    desk.desktop.start_bus().start_server()
+    desk.start()
+    ready(desk)
+    desk.ferry("add", "Water plants", f"due:{soon(1)}", "every:1d")
+    desk.ferry("add", "Call Anna", f"due:{soon(1)}")
+    desk.desktop.shows(2)
+    desk.ferry("snooze", "Anna", "+1h")
+    desk.ferry("snooze", "plants", "1h")
+    until(lambda: len(desk.desktop.closed()) == 2, "both notices to be closed")
+    desk.ferry("done", "plants")
+    clock.set(3700)
+    assert '"Call Anna"' in desk.desktop.shows(3)[2]
+    desk.desktop.stays(3)
+    assert desk.ferry("snooze", "nothing of that name", check=False).returncode == 3
+    assert desk.ferry("snooze", "Anna", "sometime", check=False).returncode == 2
+
+
+def test_done_pressed_late_does_not_complete_the_next_occurrence(desks):
+    laptop, desk = desks
+    laptop.ferry("add", "Water plants", f"due:{soon(4)}", "every:1d")
+    agree(laptop, desk)
+    for machine in desks:
+        machine.desktop.shows(1, timeout=20)
+    laptop.ferry("done", "plants")
+    until(desk.desktop.closed, "the notice of the other machine to be closed", timeout=30)
+    desk.desktop.press(1, "done")
+    desk.desktop.stays(1)
+    agree(laptop, desk)
+    text = desk.read("Water plants.md")
+    assert text.count("complete_instances") == 1 and "," not in text.split("complete_instances: ")[1].split("\n")[0], text
+
+
+def test_text_of_others_is_escaped_and_a_plain_server_gets_plain_text(desk):
+    desk.desktop.start_bus().start_server()
+    desk.start()
+    ready(desk)
+    desk.write("Evil.md", f"---\ntitle: '<b>a</b> & \"b\"'\nreminders:\n  - absoluteTime: {soon(2)}\n"
+                          "    description: '<img src=x> & more'\n---\n")
+    desk.desktop.shows(1)
+    text = desk.desktop.notices()[0]
+    assert "&lt;img src=x&gt; &amp; more" in text and "<img" not in text, text
+    desk.desktop.end(desk.desktop.server)
+    desk.desktop.start_server(capabilities="body")
+    ready(desk)
+    desk.write("Plain.md", f"---\nreminders:\n  - absoluteTime: {soon(2)}\n    description: 'a < b'\n---\n")
+    text = desk.desktop.shows(2)[1]
+    assert "a < b" in text and "done" not in text and "default" not in text, text
+
+
+def test_many_at_once_are_one_summary_and_few_are_not(desk):
+    desk.desktop.start_bus().start_server()
+    desk.start()
+    ready(desk)
+    due = soon(5)
+    for number in range(5):
+        desk.ferry("add", f"Task {number}", f"due:{due}")
+    desk.desktop.shows(1)
+    assert '"5 reminders"' in desk.desktop.notices()[0]
+    due = soon(4)
+    for number in range(2):
+        desk.ferry("add", f"Few {number}", f"due:{due}")
+    desk.desktop.shows(3)
+    desk.desktop.stays(3)
+
+
+def test_a_muted_machine_lists_reminders_and_shows_none(root):
+    machine = Machine(root, "muted", "--reminders", "off")
+    machine.desktop = Desktop(machine).start_bus().start_server()
+    try:
+        machine.start()
+        machine.ferry("add", "Call Anna", f"due:{soon(1)}")
+        until(lambda: [r["state"] for r in machine.json("reminders")["reminders"]] == ["waiting"], "it to be due")
+        machine.desktop.stays(0)
+        assert "reminders is off" in machine.ferry("reminders", check=False).stderr
+    finally:
+        machine.stop()
+        machine.desktop.stop()
+
+
+def test_reminders_are_set_in_words_and_merge_one_by_one(server, machines):
+    laptop, desk = machines
+    laptop.ferry("add", "Call Anna", "due:2099-11-28T17:00", "remind:1d,30m")
+    agree(laptop, desk)
+    assert "offset: -PT30M" in desk.read("Call Anna.md") and "offset: -P1D" in desk.read("Call Anna.md")
+    server.kill()
+    text = laptop.read("Call Anna.md")
+    laptop.write("Call Anna.md", text.replace("offset: -P1D", "offset: -P2D"))
+    desk.ferry("set", "Anna", "remind:1d,30m,2099-11-27 12:00")
+    until(lambda: "2099-11-26" in laptop.ferry("reminders"), laptop.files)
+    server.start()
+    agree(laptop, desk)
+    merged = laptop.read("Call Anna.md")
+    for part in ("offset: -P2D", "offset: -PT30M", "absoluteTime: 2099-11-27 12:00"):
+        assert part in merged, merged
+    assert "-P1D\n    relatedTo" not in merged
+    assert laptop.status()["conflicts"] == desk.status()["conflicts"] == 0
+    laptop.ferry("set", "Anna", "remind:none")
+    assert not laptop.json("reminders")["reminders"]
+    laptop.ferry("set", "Anna", "remind:default")
+    assert len(laptop.json("reminders")["reminders"]) == 1
+    laptop.ferry("add", "Undated")
+    result = laptop.ferry("set", "Undated", "remind:30m", check=False)
+    assert result.returncode != 0 and "no due date" in result.stderr, result
+
+
+def test_open_starts_the_users_program_outside_of_the_daemons_sandbox(desk):
+    desk.desktop.start_bus().start_server().start_systemd()
+    desk.start()
+    ready(desk)
+    desk.ferry("add", "Call Anna", f"due:{soon(1)}")
+    desk.desktop.shows(1)
+    desk.desktop.press(1, "default")
+    until(lambda: desk.desktop.lines("StartTransientUnit"), "the unit to be started")
+    text = desk.desktop.lines("StartTransientUnit")[0][1]
+    assert "/usr/bin/xdg-open" in text and str(desk.tasks / "Call Anna.md") in text, text
+
+
+def test_old_and_imported_tasks_remind_of_nothing(desk):
+    desk.write("Old.md", f"---\ndue: {soon(-3600)}\n---\n")
+    desk.desktop.start_bus().start_server()
+    desk.start()
+    ready(desk)
+    desk.desktop.stays(0)
+    assert not desk.json("reminders")["reminders"]
+
+
+def test_nothing_wakes_between_reminders(desk):
+    desk.desktop.start_bus().start_server()
+    desk.start()
+    ready(desk)
+    for number in range(50):
+        desk.ferry("add", f"Task {number}", f"due:{soon(900 + number)}")
+    time.sleep(3)
+
+    def switches():
+        count = {}
+        for thread in Path(f"/proc/{desk.daemon.process.pid}/task").iterdir():
+            status = dict(line.split(":\t", 1) for line in (thread / "status").read_text().splitlines() if ":\t" in line)
+            count[thread.name, status["Name"]] = int(status["voluntary_ctxt_switches"])
+        return count
+
+    before = switches()
+    time.sleep(10)
+    after = switches()
+    grown = {name: number - before.get(name, 0) for name, number in after.items() if number != before.get(name, 0)}
+    assert not any("poller" in name[1] for name in grown), grown
+    assert sum(grown.values()) <= 10, grown
