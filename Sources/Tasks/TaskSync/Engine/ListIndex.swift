@@ -1,7 +1,6 @@
 import DocumentClient
 import Reconciliation
 import TaskFolder
-import TaskModel
 
 /// Which directory is which list.
 struct ListIndex {

@@ -116,27 +116,28 @@ extension TaskSync {
     /// - Returns: The files that have changed. One that is gone may have moved, which is an edit.
     private func trashFiles(_ nodes: [(task: String, stamp: Stamp, isWritten: Bool)]) async throws -> [TaskPath] {
         guard !nodes.isEmpty else { return [] }
-        let rows = try await client.reading { transaction in
-            try nodes.compactMap { node in try SyncTables(transaction).file(node.task).map { ($0, node) } }
+        let paths = try await client.reading { transaction in
+            try nodes.map { try SyncTables(transaction).file($0.task)?.path }
         }
         var changed: [TaskPath] = []
-        var trashed: [FileRow] = []
-        for (row, node) in rows {
+        var trashed: [(task: String, path: TaskPath)] = []
+        for case (let node, let path?) in zip(nodes, paths) {
             do {
-                let file = TrashItem(path: row.path, expecting: .stamp(FileStamp(node.stamp)))
-                switch node.isWritten ? try folder.trash([file]) : try await trashBeside(row.task, row.path, with: file)
-                {
-                case .trashed where node.isWritten: try await restoreFiles(of: [row.task])
-                case .trashed: trashed.append(row)
+                let file = TrashItem(path: path, expecting: .stamp(FileStamp(node.stamp)))
+                switch node.isWritten ? try folder.trash([file]) : try await trashBeside(node.task, path, with: file) {
+                case .trashed where node.isWritten: try await restoreFiles(of: [node.task])
+                case .trashed: trashed.append((node.task, path))
                 case .changed(let path, .some): changed.append(path)
-                case .changed(_, nil), nil: isMissing(row)
+                case .changed(_, nil), nil: isMissing(node.task, at: path)
                 }
+            } catch let error as FolderError where error.code == .notFound {
+                isMissing(node.task, at: path)
             } catch let error as FolderError {
-                if error.code == .notFound { isMissing(row) } else { noteExport(row.task, at: row.path, error) }
+                noteExport(node.task, at: path, error)
             }
         }
         try await forgetFiles(of: trashed.map(\.task))
-        for row in trashed { removeIfEmpty(row.path.parent) }
+        for file in trashed { removeIfEmpty(file.path.parent) }
         return changed
     }
 

@@ -347,10 +347,10 @@ extension TaskSync {
                 problems["export \(row.task)"] = nil
             case .success(.overtaken(let stamp, let saved)):
                 try await importOvertaken(saved, row, stamp)
-                if folder.isAbsent(row.path) { isMissing(row) } else { changedHere.append(row.path) }
+                if folder.isAbsent(row.path) { isMissing(row.task, at: row.path) } else { changedHere.append(row.path) }
             case .success(.changed(let stamp)):
                 if stamp == nil {
-                    isMissing(row)
+                    isMissing(row.task, at: row.path)
                 } else if row.stamp == .none {
                     if try await isOwnWrite(write) { done.append(row) } else { retries.insert(row.task) }
                 } else if index[write.path]?.task == row.task {

@@ -42,7 +42,7 @@ extension TaskSync {
         switch outcome {
         case .exists: retries.insert(row.task)
         case .changed(.some): changedHere.append(row.path)
-        case .changed(nil): isMissing(row)
+        case .changed(nil): isMissing(row.task, at: row.path)
         case .moved: break
         }
         return false

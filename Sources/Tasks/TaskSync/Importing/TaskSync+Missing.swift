@@ -8,11 +8,11 @@ extension TaskSync {
     /// Whether a file that is not there was deleted, moved or is only out of reach will turn out;
     /// until then its task is behind. Where renames are not told of, the import looks for it before
     /// it counts as deleted.
-    func isMissing(_ row: FileRow) {
+    func isMissing(_ task: String, at path: TaskPath) {
         // Also where it was told to have moved, if it has gone from there before it was read.
-        let told = index.path(of: row.task).flatMap { folder.isAbsent($0) ? $0 : nil }
-        noteMissing([row.path] + [told].compactMap(\.self))
-        retries.insert(row.task)
+        let told = index.path(of: task).flatMap { folder.isAbsent($0) ? $0 : nil }
+        noteMissing([path] + [told].compactMap(\.self))
+        retries.insert(task)
     }
 
     /// What went while nobody could look into the directory.

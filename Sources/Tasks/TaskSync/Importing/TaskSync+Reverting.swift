@@ -102,10 +102,13 @@ extension TaskSync {
     /// Plans again what becomes of reverts that are held, by the decision of the user or by their
     /// number. What is not held any more is read, and that of files that have gone is forgotten.
     func decideReverts(_ tasks: [String], _ decision: Decision? = nil) async throws {
-        let files = try await formerVersions(
-            among: tasks.compactMap { task in
+        var files: [String: PathState] = [:]
+        for start in stride(from: 0, to: tasks.count, by: Self.batchSize) {
+            let batch = tasks[start..<min(start + Self.batchSize, tasks.count)].compactMap { task in
                 index.path(of: task).flatMap { try? folder.read($0) }.map { (task, $0.stamp, $0.bytes) }
-            })
+            }
+            files.merge(try await formerVersions(among: batch)) { $1 }
+        }
         var recent = recentReverts(files, following: 0)
         recent.isHolding = false
         let held = try await reconcile(reverts: files, recent, decision)
