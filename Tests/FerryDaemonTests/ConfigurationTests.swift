@@ -131,6 +131,15 @@ struct ConfigurationTests {
         }
     }
 
+    @Test func `reminders are on or off`() throws {
+        let directory = try TemporaryDirectory()
+        #expect(try read([]).showsReminders)
+        let file = try write("reminders: off\n", in: directory)
+        #expect(try !read(["--config", file]).showsReminders)
+        #expect(try read(["--config", file, "--reminders", "on"]).showsReminders)
+        #expect(failure(["--reminders", "sometimes"])?.message.contains("--reminders") == true)
+    }
+
     @Test func `compression is auto, off or a level`() throws {
         let directory = try TemporaryDirectory()
         let file = try write("compression: 6\n", in: directory)
