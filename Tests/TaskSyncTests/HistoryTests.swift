@@ -193,7 +193,7 @@ import Testing
             let item = TaskItem(title: "t")
             try await laptop.client.transaction { transaction in
                 let undo = UndoSteps(transaction)
-                try undo.add([UndoStep(.edit, "a", before: item, after: item)], at: 0)
+                try undo.add([UndoStep(.edit, "a", before: item, after: TaskItem(title: "u"))], at: 0)
                 for round in 0..<4 {
                     try undo.add((0..<200).map { UndoStep(.sync, "\(round) \($0)", before: item, after: item) }, at: 0)
                 }

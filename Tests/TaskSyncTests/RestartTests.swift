@@ -82,6 +82,26 @@ import Testing
         }
     }
 
+    @Test func `a file is not deleted that moves into a list just before a link takes its place`() async throws {
+        try await withMachines { laptop, desk in
+            try laptop.write("a.md", "a\n")
+            try laptop.write("Home/b.md", "b\n")
+            #expect(await desk.has("a.md", "a\n"))
+            #expect(await desk.has("Home/b.md", "b\n"))
+            laptop.rename("a.md", to: "Home/a.md")
+            laptop.rename("Home", to: "../aside")
+            symlink("/", laptop.path("Home"))
+            #expect(await laptop.eventually { await laptop.sync.allProblems.contains { $0.subject == "Home" } })
+            #expect(await laptop.eventually { (try? await laptop.sync.isSettled()) == true })
+            for machine in [laptop, desk] { #expect(await machine.sync.catalog.trashed.isEmpty) }
+            unlink(laptop.path("Home"))
+            laptop.rename("../aside", to: "Home")
+            #expect(await desk.has("Home/a.md", "a\n"))
+            #expect(await desk.lacks("a.md"))
+            #expect(await laptop.eventually { await laptop.sync.allProblems.isEmpty })
+        }
+    }
+
     @Test func `a task that lost its file to a crash gets one at the next start`() async throws {
         let store = MemoryDocumentStore(Machine.database)
         let before = try await Machine(store)

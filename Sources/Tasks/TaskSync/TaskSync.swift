@@ -121,6 +121,8 @@ package actor TaskSync {
     /// Those of them in which no known file can be, with the times of their last changes when that
     /// was so; see `noteUnlisted`.
     var unreadable: [TaskPath: FileTime] = [:]
+    /// Where files went that cannot be looked at, by the names that they left. None of them counts as missing.
+    var outOfSight: [TaskPath: TaskPath] = [:]
     /// Files with the identifiers of tasks that are not known here, while the server has not told of all there are.
     var unidentified: [String: Set<TaskPath>] = [:]
     /// Tasks whose new files may have been written by a run that was cut off, and have other names

@@ -67,15 +67,17 @@ extension TaskSync {
                     _ = try await list(at: path)
                 }
                 noteAbsent(beneath: path)
+                for (origin, place) in outOfSight where place.isBeneath(path) {
+                    outOfSight[origin] = nil
+                    noteMissing([origin])
+                }
                 // Before what is empty there counts as emptied by its user.
                 if unexplored.contains(where: { $0.isBeneath(path) || path.isBeneath($0) }) {
                     try await rescan(isFirst: false)
                 }
             case .directoryRemoved(let path): try await directoryRemoved(path)
             case .obstructed(let path, let origin):
-                if let origin, let known = index[origin]?.stamp, folder.isAbsent(origin) {
-                    try await moved(origin, path, known, afterDelete: false)
-                }
+                if let origin, index[origin] != nil, folder.isAbsent(origin) { outOfSight[origin] = path }
                 switch path.kind(isDirectory: false) {
                 case .taskFile: try? await importFiles([path])
                 case .attachment: noteObstructed(attachment: path)

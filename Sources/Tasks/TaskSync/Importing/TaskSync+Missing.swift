@@ -31,8 +31,16 @@ extension TaskSync {
     /// Files that are gone unless they come back. Nothing is known of those beneath a directory
     /// that cannot be read: the scan that follows when it can be finds them, or misses them too.
     func noteMissing(_ paths: [TaskPath]) {
-        let paths = readable(paths)
+        let paths = readable(paths).filter { !isOutOfSight($0) }
         if !paths.isEmpty, !isBoundAnew, !isHiding { changes.noteMissing(paths) }
+    }
+
+    /// Whether a file went where it cannot be looked at, such as into a list whose place a link took at once.
+    func isOutOfSight(_ path: TaskPath) -> Bool {
+        guard let place = outOfSight[path] else { return false }
+        if (try? folder.stamp(place)) == nil, !folder.isAbsent(place) { return true }
+        outOfSight[path] = nil
+        return false
     }
 
     /// Whether a file that is missing may have moved into a directory that cannot be read:

@@ -11,6 +11,7 @@ extension TaskSync {
     /// Files that are gone for good, as far as the directory tells.
     func importRemovals(_ paths: [TaskPath]) async throws {
         guard try await checkRoot() else { return }
+        let paths = paths.filter { !isOutOfSight($0) }
         var tasks: [String] = []
         var unwritten: [TaskPath] = []
         var attachments: [TaskPath] = []
