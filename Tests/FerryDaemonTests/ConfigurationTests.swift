@@ -137,7 +137,8 @@ struct ConfigurationTests {
         let file = try write("reminders: off\n", in: directory)
         #expect(try !read(["--config", file]).showsReminders)
         #expect(try read(["--config", file, "--reminders", "on"]).showsReminders)
-        #expect(failure(["--reminders", "sometimes"])?.message.contains("--reminders") == true)
+        let wrong = try write("reminders: sometimes\n", in: directory)
+        #expect(failure(["--config", wrong])?.message.contains("reminders") == true)
     }
 
     @Test func `compression is auto, off or a level`() throws {

@@ -7,7 +7,7 @@ extension Simulation {
     struct BlockedList {
         let machine: SimulatedMachine
         let directory: TaskPath
-        /// Where the list is meanwhile.
+        /// The place of the list meanwhile.
         let aside: String
         /// The inode of what is in its place, which a rename of a directory above moves too.
         let blocker: UInt64

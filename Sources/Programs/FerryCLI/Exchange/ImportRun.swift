@@ -254,7 +254,7 @@ struct ImportRun {
                     if case .refused(let error) = result, error.code == .alreadyThere { known.insert(entry.name) }
                 }
             } catch let error as ControlError where !error.endsImport {
-                // Told of each record when it is added.
+                // Each record is reported when it is added.
             }
             batch = ImportBatch()
         }

@@ -154,7 +154,8 @@ extension TaskSync {
     /// Whether a task that is to get a file waits until one has been read that may be its own: one
     /// that says so, or of its name.
     func awaitsUnreadFile(of task: String, in directory: TaskPath) throws -> Bool {
-        guard index.path(of: task) == nil, let path = try unidentifiedFile(of: task) ?? unreadFile(of: task, in: directory)
+        guard index.path(of: task) == nil,
+            let path = try unidentifiedFile(of: task) ?? unreadFile(of: task, in: directory)
         else { return false }
         let now = environment.now()
         unreadFiles = unreadFiles.filter { $0.value + Self.unreadTime > now || $0.key == path }
