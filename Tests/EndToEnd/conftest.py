@@ -1,10 +1,14 @@
 """Fixtures: a server and two machines that are signed in to it, created for each test that requests them."""
+import signal
 import tempfile
 from pathlib import Path
 
 import pytest
 
 from harness import Machine, Server
+
+# A shell starts what runs in the background with the signal of Ctrl-C ignored, which programs inherit.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
