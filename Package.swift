@@ -63,7 +63,7 @@ let package = Package(
         target("SystemService", in: "System", uses: ["CSystemd", "CivilTime", "SystemIO"]),
         target("MessageBus", in: "System", uses: ["CSystemd", "SystemIO"]),
         target("SQLite", in: "System", uses: ["CSQLite", "SystemIO"]),
-        target("PostgreSQL", in: "System", uses: ["CPQ", "SystemIO"]),
+        target("PostgreSQL", in: "System", uses: ["CPQ", "Cryptography", "SystemIO"]),
         target("YAML", in: "System", uses: ["CYAML"]),
         target("XML", in: "System", uses: ["CExpat"]),
         target("Ustar", in: "System"),

@@ -1,3 +1,4 @@
+import Cryptography
 import Synchronization
 package import SystemIO
 
@@ -144,7 +145,9 @@ private final class PeerDirectory: Sendable {
 
     /// Waits for a notification, at most a second. Returns nil if there was none.
     func receive() -> String? {
-        guard let bytes = socket.receive(), bytes.starts(with: secret), !secret.isEmpty else { return nil }
+        guard let bytes = socket.receive(), !secret.isEmpty,
+            ConstantTime.areEqual(Array(bytes.prefix(secret.count)), secret)
+        else { return nil }
         return String(decoding: bytes.dropFirst(secret.count), as: UTF8.self)
     }
 
