@@ -223,7 +223,7 @@ extension TaskSync {
         forgetProblems(of: path)
         // It may have gone as a whole, by a rename, of which its files do not tell.
         noteAbsent(beneath: path)
-        // Nobody tells of one beneath whose directory a link had replaced.
+        // A list beneath whose directory a link had replaced has no events of its own.
         let gone = lists.paths.filter { _, directory in
             directory == path || directory.isBeneath(path) && (try? folder.hasDirectory(directory)) == false
         }
