@@ -67,10 +67,6 @@ extension TaskSync {
                     _ = try await list(at: path)
                 }
                 noteAbsent(beneath: path)
-                for (origin, place) in outOfSight where place.isBeneath(path) {
-                    outOfSight[origin] = nil
-                    noteMissing([origin])
-                }
                 // Before what is empty there counts as emptied by its user.
                 if unexplored.contains(where: { $0.isBeneath(path) || path.isBeneath($0) }) {
                     try await rescan(isFirst: false)

@@ -25,7 +25,10 @@ extension TaskSync {
             known = index.paths(beneath: directory)
             known += attachments.all.compactMap { path(of: $0) }.filter { $0.isBeneath(directory) }
         }
-        noteMissing(known.filter { folder.isAbsent($0) })
+        // What was out of sight beneath it is there now, or missing.
+        let origins = outOfSight.filter { $0.value.isBeneath(directory) }.map(\.key)
+        for origin in origins { outOfSight[origin] = nil }
+        noteMissing((known + origins).filter { folder.isAbsent($0) })
     }
 
     /// Files that are gone unless they come back. Nothing is known of those beneath a directory
