@@ -320,6 +320,26 @@ import Testing
         #expect(newRemote.with { $0.documents[task]?.fields["of"] } == .string(edits > 3 ? "new" : "old"))
     }
 
+    @Test(arguments: [false, true])
+    func `a local change that the remote receives between reading and answering is in the results`(isNew: Bool)
+        async throws
+    {
+        let client = try makeClient()
+        let reader = RemoteReader(client)
+        let task = try name("tasks/a")
+        if !isNew { _ = try remote.with { try $0.commit([Write(.update(task, fields: ["other": .boolean(true)]))]) } }
+        var query = tasksQuery
+        query.filter = .field(FieldPath(key: "mine"), .equal, .boolean(true))
+        _ = try await client.write([.set(task, ["mine": .boolean(true)])])
+        remote.whileAnswering {
+            try? await running(client) { try await client.waitForPendingWrites() }
+        }
+        #expect(try await reader.documents(query).map(\.name) == [task])
+        // A document that another one has changed is no result any more.
+        _ = try remote.with { try $0.commit([Write(.update(task, fields: [:]))]) }
+        #expect(try await reader.documents(query).isEmpty)
+    }
+
     @Test func `a target added while a stream is being opened is watched too`() async throws {
         let client = try makeClient()
         let early = Query(parent: ParentName(testDatabase), collectionID: "early")

@@ -199,7 +199,7 @@ private final class CountedRemote: RemoteDocuments {
 
     func documents(_ names: [DocumentName]) async throws -> RemoteRead { try await remote.documents(names) }
 
-    func results(of query: Query) async throws -> [EncodedDocument] { try await remote.results(of: query) }
+    func results(of query: Query) async throws -> RemoteRead { try await remote.results(of: query) }
 
     func listen(_ targets: [RemoteTarget], seen: Timestamp?) async throws -> any RemoteListen {
         try await remote.listen(targets, seen: seen)

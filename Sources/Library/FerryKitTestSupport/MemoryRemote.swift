@@ -56,6 +56,11 @@ package final class MemoryRemote: @unchecked Sendable {
             missing: names.filter { documents[$0] == nil }, readTime: tick())
     }
 
+    package func results(of query: Query) -> RemoteRead {
+        let found = matching(RemoteTarget(id: 1, query: query)).map { EncodedDocument($0) }
+        return RemoteRead(found: found, missing: [], readTime: tick())
+    }
+
     /// Forgets the log, which makes older resume tokens invalid.
     package func forgetHistory() { forgotten = log.count }
     private var forgotten = 0

@@ -1,6 +1,6 @@
 package import DocumentClient
 package import DocumentModel
-package import FirestoreProtocol
+import FirestoreProtocol
 import Synchronization
 
 /// A `MemoryRemote` with the protocol of a real remote: it has streams and can fail.
@@ -16,6 +16,8 @@ package final class ServedRemote: RemoteDocuments {
         var refused: Set<String> = []
         /// Runs while the next stream is being opened.
         var opening: (@Sendable () async -> Void)?
+        /// Runs between the next reading of results and the answer.
+        var answering: (@Sendable () async -> Void)?
     }
 
     private struct Stream {
@@ -62,6 +64,8 @@ package final class ServedRemote: RemoteDocuments {
 
     package func whileOpening(_ body: @escaping @Sendable () async -> Void) { state.withLock { $0.opening = body } }
 
+    package func whileAnswering(_ body: @escaping @Sendable () async -> Void) { state.withLock { $0.answering = body } }
+
     package var streamCount: Int { state.withLock { $0.streams.count } }
 
     package func commit(_ writes: [Write]) async throws -> CommitResult {
@@ -81,8 +85,13 @@ package final class ServedRemote: RemoteDocuments {
         }
     }
 
-    package func results(of query: Query) async throws -> [EncodedDocument] {
-        state.withLock { $0.remote.matching(RemoteTarget(id: 1, query: query)).map { EncodedDocument($0) } }
+    package func results(of query: Query) async throws -> RemoteRead {
+        let (answer, answering) = try state.withLock { state in
+            if let code = state.failure { throw RemoteError(code, "unplugged") }
+            return (state.remote.results(of: query), state.answering.take())
+        }
+        await answering?()
+        return answer
     }
 
     package func listen(_ targets: [RemoteTarget], seen: Timestamp?) async throws -> any RemoteListen {

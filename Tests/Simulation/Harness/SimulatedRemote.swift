@@ -148,7 +148,7 @@ final class SimulatedRemote: RemoteDocuments, @unchecked Sendable {
         return try await call { try await remote.documents(names) }
     }
 
-    func results(of query: Query) async throws -> [EncodedDocument] {
+    func results(of query: Query) async throws -> RemoteRead {
         let remote = remote
         return try await call { try await remote.results(of: query) }
     }

@@ -1,7 +1,7 @@
 package import DocumentClient
 package import DocumentModel
 package import DocumentStore
-package import FirestoreProtocol
+import FirestoreProtocol
 import SecurityRules
 import Synchronization
 
@@ -73,11 +73,12 @@ package final class StoreRemote: RemoteDocuments {
         }
     }
 
-    package func results(of query: Query) async throws -> [EncodedDocument] {
+    package func results(of query: Query) async throws -> RemoteRead {
         try await connected {
-            var documents: [EncodedDocument] = []
-            for try await document in try await store.query(query).documents { documents.append(document) }
-            return documents
+            let results = try await store.query(query)
+            var found: [EncodedDocument] = []
+            for try await document in results.documents { found.append(document) }
+            return RemoteRead(found: found, missing: [], readTime: results.readTime)
         }
     }
 

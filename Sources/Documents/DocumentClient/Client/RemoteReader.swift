@@ -26,11 +26,15 @@ package struct RemoteReader: Sendable {
     /// - Returns: The results in the query's order, with local changes applied.
     /// - Throws: `RemoteError`; `DocumentClientError` with `invalid`.
     package func documents(_ query: Query) async throws -> [DocumentSnapshot] {
-        let found = try await remote.results(of: query)
-        try await client.keep(found, missing: [], at: nil)
-        // Older local documents that the remote did not return are no results any more.
-        let names = Set(found.map(\.name))
-        return try await client.documents(query).filter { names.contains($0.name) || $0.hasPendingWrites }
+        let answer = try await remote.results(of: query)
+        try await client.keep(answer.found, missing: [], at: nil)
+        // Older local documents that the remote did not return are no results any more. It may have
+        // received a local change after it had looked for the results.
+        let names = Set(answer.found.map(\.name))
+        return try await client.documents(query).filter { document in
+            names.contains(document.name) || document.hasPendingWrites
+                || document.updateTime.map { $0 > answer.readTime } ?? false
+        }
     }
 
     /// Returns values that the remote computes over the results of a query, by their aliases. Local

@@ -1,5 +1,5 @@
 public import DocumentModel
-package import FirestoreProtocol
+import FirestoreProtocol
 import GRPCClient
 import GRPCProtocol
 import Synchronization
@@ -168,15 +168,19 @@ extension FirestoreRemote: RemoteDocuments {
         return read
     }
 
-    package func results(of query: Query) async throws -> [EncodedDocument] {
+    package func results(of query: Query) async throws -> RemoteRead {
         let request = RunQueryRequest(query: query).encoded()
         return try await authorized(.runQuery, parent: query.parent.description) { options in
-            var documents: [EncodedDocument] = []
+            var found: [EncodedDocument] = []
+            var readTime: Timestamp?
             let call = try channel.call(Method.runQuery.path, request: request, options: options)
             while let message = try await call.next() {
-                if let document = try RunQueryResponse(decoding: message).document { documents.append(document) }
+                let response = try RunQueryResponse(decoding: message)
+                if let document = response.document { found.append(document) }
+                if let time = response.readTime { readTime = min(readTime ?? time, time) }
             }
-            return documents
+            guard let readTime else { throw RemoteError(.transient, "RunQuery: the answer has no time.") }
+            return RemoteRead(found: found, missing: [], readTime: readTime)
         }
     }
 

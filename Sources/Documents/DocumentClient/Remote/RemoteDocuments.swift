@@ -11,8 +11,9 @@ package protocol RemoteDocuments: Sendable {
     /// Returns a consistent view of the documents, in any order.
     func documents(_ names: [DocumentName]) async throws -> RemoteRead
 
-    /// Returns the results in the query's order.
-    func results(of query: Query) async throws -> [EncodedDocument]
+    /// Returns the results in the query's order, none of them missing. `readTime` is the earliest time
+    /// that the remote named for one of them.
+    func results(of query: Query) async throws -> RemoteRead
 
     /// Returns values computed over the results of a query, by their aliases.
     func aggregates(_ aggregations: [Query.Aggregation], of query: Query) async throws -> [String: Value]
@@ -36,7 +37,7 @@ extension RemoteDocuments {
     ) async throws -> [String: Value] {
         do {
             var aggregator = try Aggregator(aggregations, of: query)
-            for document in try await results(of: aggregator.query) where !aggregator.isComplete {
+            for document in try await results(of: aggregator.query).found where !aggregator.isComplete {
                 aggregator.add(try Document(document))
             }
             return aggregator.results()

@@ -45,7 +45,7 @@ public final class DocumentTransaction: Sendable {
     /// meanwhile is not noticed.
     public func documents(_ query: Query) async throws -> [Document] {
         guard state.withLock({ $0.writes.isEmpty }) else { throw Self.readAfterWrite }
-        let documents = try await remote.results(of: query).map { try Document($0) }
+        let documents = try await remote.results(of: query).found.map { try Document($0) }
         try state.withLock { state in for document in documents { try state.note(document, document.name) } }
         return documents
     }
