@@ -275,14 +275,17 @@ struct SettlerTests {
         #expect(watch.log.filter { $0 != .obstructed(path, origin: nil) } == [.directoryRemoved(try TaskPath("Diary"))])
     }
 
-    @Test func `a link in the place of a directory is found by a scan`() throws {
+    @Test func `a link in the place of a directory is found by a scan, and its removal is told`() throws {
         let path = try establish("Work/a.md")
         try disk.rename("Work", to: ".Work", .replacing)
         try disk.makeLink("Work")
         try watch.advance(.seconds(2))
         #expect(watch.log.contains(.rescanNeeded(.replaced)) && !watch.log.contains(.removed(path)))
-        let scan = try MemoryTaskFolder(disk: disk).scan(.look) { _ in }
+        let scan = try watch.folder.scan(.watch) { _ in }
         #expect(scan.problems.map(\.path) == [path.parent.string])
+        try disk.remove("Work")
+        try watch.advance(.seconds(2))
+        #expect(watch.log.last == .directoryRemoved(path.parent))
     }
 
     @Test func `a directory that another Ferry begins to sync is reported while it does`() throws {

@@ -80,6 +80,12 @@ import Testing
             #expect(await laptop.has("Home/d.md", "new\n"))
             #expect(await laptop.eventually { await laptop.sync.allProblems.contains { $0.message.contains("Work") } })
             #expect(await desk.has("Work/a.md", "x\n"))
+            guard isLink else { return }
+            // Nothing is in the way any more, and what was there is gone.
+            laptop.remove("Work")
+            #expect(await laptop.has("Work/c.md", "new\n"))
+            #expect(await desk.lacks("Work/a.md"))
+            #expect(await laptop.eventually { await laptop.sync.allProblems.isEmpty })
         }
     }
 

@@ -12,6 +12,8 @@ extension Simulation {
         /// The inode of what is in its place, which a rename of a directory above moves too.
         let blocker: UInt64
         let isLink: Bool
+        /// Whether the blocker stays until the list is put back, and tells that nothing has been deleted.
+        let isKept: Bool
         let files: [TaskPath: [UInt8]]
         let attachments: [[UInt8]]
         let lists: [String]
@@ -30,22 +32,49 @@ extension Simulation {
         try disk.makeDirectories(".aside")
         try disk.rename(directory, to: aside, .exclusive)
         let isLink = random.chance(60)
+        let delay = random.milliseconds(100...15_000)
+        let isKept = isLink && random.chance(70)
         if isLink { try disk.makeLink(directory) } else { try disk.write(directory, []) }
-        // A plain file says nothing of where the list is.
+        // A plain file says nothing of where the list is, nor does the absence of a link.
         for (path, bytes) in within {
             words.leaveAttachments(of: bytes)
-            guard !isLink else { continue }
+            guard !isKept else { continue }
             words.delete(bytes)
             words.rename(path.string, to: "")
         }
-        if !isLink { words.changeDirectories(directory) }
+        if !isKept {
+            words.changeDirectories(directory)
+            for blocked in blockedLists where blocked.machine === machine {
+                if blocked.directory.string.hasPrefix(directory + "/") { remove(blocked) }
+            }
+        }
         tell(machine, "puts a \(isLink ? "link" : "file") in the place of the list '\(directory)'")
         let blocked = BlockedList(
             machine: machine, directory: try TaskPath(directory), aside: aside,
-            blocker: try disk.status(directory).inode, isLink: isLink, files: within,
+            blocker: try disk.status(directory).inode, isLink: isLink, isKept: isKept, files: within,
             attachments: Array(attachments.values), lists: lists, powerCuts: machine.powerCuts)
         blockedLists.append(blocked)
-        scheduler.after(random.milliseconds(100...15_000)) { [unowned self] in putBack(blocked) }
+        if isLink, !isKept {
+            scheduler.after(random.milliseconds(0...15_000)) { [unowned self] in
+                machine.byUser { disk in
+                    guard let blocker = blocker(of: blocked, disk) else { return }
+                    tell(machine, "removes the link in the place of the list '\(blocker)'")
+                    try? disk.remove(blocker.string)
+                    removedBlockers.insert(aside)
+                }
+            }
+        }
+        scheduler.after(delay) { [unowned self] in putBack(blocked) }
+    }
+
+    /// Returns where a blocker is now, perhaps after a rename of a directory above.
+    private func blocker(of blocked: BlockedList, _ disk: MemoryDisk) -> TaskPath? {
+        // The inode of one that was removed may be another file's by now.
+        guard !removedBlockers.contains(blocked.aside), (try? disk.status(blocked.aside)) != nil else { return nil }
+        return disk.contents().keys.first { path in
+            guard let status = try? disk.status(path.string), status.inode == blocked.blocker else { return false }
+            return status.kind == (blocked.isLink ? .link : .file) && !path.name.hasSuffix(".md")
+        }
     }
 
     /// Records that users removed a list that is aside.
@@ -72,11 +101,7 @@ extension Simulation {
         let (machine, old, aside) = (blocked.machine, blocked.directory, blocked.aside)
         machine.byUser { disk in
             guard (try? disk.status(aside)) != nil else { return }
-            // The inode of one that was removed with the directory above may be another file's by now.
-            let blocker = disk.contents().keys.first { path in
-                guard let status = try? disk.status(path.string), status.inode == blocked.blocker else { return false }
-                return status.kind == (blocked.isLink ? .link : .file) && !path.name.hasSuffix(".md")
-            }
+            let blocker = blocker(of: blocked, disk)
             let directory = blocker ?? old
             guard !directory.string.hasPrefix(".aside/") else { return }
             do throws(SystemError) {
@@ -100,7 +125,7 @@ extension Simulation {
                 let path = path.moved(from: old, to: directory).string
                 words.place(bytes, at: path)
                 machine.noteRename(path)
-                if !blocked.isLink, !there.isDisjoint(with: Words.found(in: bytes, "b")) { words.copy(bytes) }
+                if !blocked.isKept, !there.isDisjoint(with: Words.found(in: bytes, "b")) { words.copy(bytes) }
             }
             tell(machine, "puts the list '\(directory)' back")
         }

@@ -25,6 +25,8 @@ package final class Simulation: @unchecked Sendable {
     var words = Words()
     var completions = Completions()
     var blockedLists: [BlockedList] = []
+    /// The places aside of those whose blockers were removed before they were put back.
+    var removedBlockers: Set<String> = []
     /// Whether a power cut, or an editor that could not continue, may have left a file empty for
     /// long.
     var leavesEmptyFiles = false

@@ -33,7 +33,10 @@ struct WatchState: Sendable {
         isStarted = true
     }
 
-    mutating func insert(_ watch: Int32, path: TaskPath, parent: Int32?) {
+    /// Adds a directory that was listed.
+    ///
+    /// - Parameter obstacles: the names of the links, pipes, sockets and devices in it.
+    mutating func insert(_ watch: Int32, path: TaskPath, parent: Int32?, obstacles: [String]) {
         // The scan has found the directory, which the second half of its rename, lost in an
         // overflow, would have reported.
         leaving = leaving.filter { $0.value.watch != watch }
@@ -42,6 +45,7 @@ struct WatchState: Sendable {
         } else if path.isRoot, tree.root != watch {
             tree.start(root: watch)
         }
+        tree.set(obstacles: obstacles, in: watch)
     }
 
     mutating func handle(_ records: [InotifyEvent]) -> [Output] {
@@ -102,6 +106,10 @@ struct WatchState: Sendable {
             // Report the rename, as for ignored names.
             if record.mask.contains(.movedTo) { outputs.append(.event(.movedTo(path, cookie: record.cookie))) }
             tell(FolderProblem(ofFile: path), of: path, record, &outputs)
+            // What was in the place of a directory has gone, so the directory is not there.
+            if !record.mask.isDisjoint(with: [.deleted, .movedFrom]), tree.removeObstacle(name, in: record.watch) {
+                outputs.append(.event(.directoryRemoved(path)))
+            }
         }
     }
 

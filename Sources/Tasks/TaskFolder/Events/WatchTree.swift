@@ -4,6 +4,8 @@ struct WatchTree {
         var parent: Int32?
         var name: ExactText
         var children: [ExactText: Int32] = [:]
+        /// The names of links, pipes, sockets and devices, any of which may be in the place of a directory.
+        var obstacles: Set<ExactText> = []
     }
 
     private var nodes: [Int32: Node] = [:]
@@ -48,6 +50,15 @@ struct WatchTree {
 
     func child(_ name: String, of parent: Int32) -> Int32? {
         nodes[parent]?.children[ExactText(name)]
+    }
+
+    mutating func set(obstacles: [String], in watch: Int32) {
+        nodes[watch]?.obstacles = Set(obstacles.map { ExactText($0) })
+    }
+
+    /// Forgets an obstacle. Returns false if there was none of that name.
+    mutating func removeObstacle(_ name: String, in watch: Int32) -> Bool {
+        nodes[watch]?.obstacles.remove(ExactText(name)) != nil
     }
 
     func watch(at path: TaskPath) -> Int32? {

@@ -46,7 +46,9 @@ extension DiskTaskFolder {
             switch watch {
             case .success(let watch):
                 number = watch
-                if let watch { watching.withLock { $0.insert(watch, path: path, parent: parent) } }
+                if let watch {
+                    watching.withLock { $0.insert(watch, path: path, parent: parent, obstacles: found.obstacles) }
+                }
             case .failure(let error):
                 watchFailure = error
             }

@@ -43,7 +43,9 @@ extension DiskTaskFolder {
                 switch watch {
                 case .success(let watch):
                     guard let watch else { break }
-                    watching.withLock { $0.insert(watch, path: directory.path, parent: directory.parent) }
+                    watching.withLock {
+                        $0.insert(watch, path: directory.path, parent: directory.parent, obstacles: found.obstacles)
+                    }
                     left += found.directories.map { .init(path: $0.path, parent: watch) }
                 case .failure:
                     // From now on scans are requested, and the next one reports the limit.

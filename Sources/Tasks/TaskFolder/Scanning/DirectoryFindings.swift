@@ -7,6 +7,8 @@ struct DirectoryFindings {
     private(set) var files: [ScannedFile] = []
     private(set) var directories: [(path: TaskPath, kind: TaskPath.Kind)] = []
     private(set) var problems: [FolderProblem] = []
+    /// The names of links, pipes, sockets and devices.
+    private(set) var obstacles: [String] = []
     /// Ferry's own temporary files.
     private(set) var leftovers: [TaskPath] = []
     private var names = ClashFinder()
@@ -46,11 +48,13 @@ struct DirectoryFindings {
             addFile(child, entry, status)
         case .directory: addDirectory(child, entry)
         case .link:
+            obstacles.append(entry.name)
             add(
                 .symbolicLink, child, "it is a symbolic link and is not followed; put the file or directory itself here"
             )
         case .unknown where entry.invalidBytes != nil: addInvalid(entry)
         default:
+            obstacles.append(entry.name)
             guard kind(of: entry, isDirectory: false) != .ignored else { return }
             add(.specialFile, child, "it is a pipe, socket or device and is left alone")
         }

@@ -76,6 +76,12 @@ struct FileIndex {
         return places.keys.filter { $0.isBeneath(directory) }
     }
 
+    /// The tasks whose files are in a directory itself.
+    func tasks(in directory: TaskPath) -> [String] {
+        guard directories[directory] != nil else { return [] }
+        return places.keys.filter { $0.parent == directory }.compactMap { self[$0]?.task }
+    }
+
     mutating func set(_ path: TaskPath, _ entry: Entry) {
         remove(task: entry.task)
         if let other = self[path] { remove(task: other.task) }

@@ -306,10 +306,14 @@ extension TaskSync {
         retriedLists.formUnion(misnamedLists.filter { $0 != name && lists.path($0.id) != nil })
     }
 
-    /// Tasks that came before their list are in the root.
+    /// Tasks that came before their list are in the root. Those of a list that has lost its directory may be in one
+    /// that another list has got since.
     ///
     /// - Parameter list: nil: any.
     func retryMisplaced(in list: String? = nil) {
+        if let list, let directory = lists.path(list) {
+            retries.formUnion(index.tasks(in: directory).filter { catalog[$0].map { $0.list != list } ?? false })
+        }
         if let list, !catalog.hasLiving(inList: list) { return }
         for task in catalog.livingBoxes {
             guard let own = task.entry.list, own == list ?? own, let directory = lists.path(own),
