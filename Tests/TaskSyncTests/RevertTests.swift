@@ -1,4 +1,5 @@
 import DocumentStore
+import Glibc
 import TaskModel
 import Testing
 
@@ -22,8 +23,20 @@ import Testing
         }
     }
 
+    /// Writes that many files, whose writers end together: the first one would be read alone if this thread had to
+    /// wait between two of them.
     private func write(_ text: String, _ count: Int, _ machine: Machine) throws {
-        for number in 0..<count { try machine.write("Task \(number).md", text) }
+        for number in 0..<count where machine.read("Task \(number).md") == nil {
+            try machine.write("Task \(number).md", text)
+        }
+        var files: [UnsafeMutablePointer<FILE>] = []
+        defer { for file in files { fclose(file) } }
+        for number in 0..<count {
+            let file = try #require(fopen(machine.path("Task \(number).md"), "w"))
+            files.append(file)
+            fputs(text, file)
+            fflush(file)
+        }
     }
 
     private func all(_ text: String, _ count: Int, _ machine: Machine) async -> Bool {
