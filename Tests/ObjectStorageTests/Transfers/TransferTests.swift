@@ -99,6 +99,21 @@ import Testing
         #expect((2...6).contains(store.counts.puts), "\(store.counts.puts) puts for three bytes")
     }
 
+    @Test func `a task that is cancelled waits no longer, and the transfer continues`() async throws {
+        let store = GatedObjectStore(memory)
+        store.close(after: 0)
+        let task = UploadTask(
+            File(name: "f", bytes: Noise.bytes(2000)), to: store, namespace: namespace, sizes: .small)
+        task.start()
+        await store.waitForHeld()
+        let waiting = Task { try await task.outcome }
+        waiting.cancel()
+        await #expect(throws: CancellationError.self) { try await waiting.value }
+        #expect(task.snapshot.state == .running)
+        store.open()
+        #expect(try await task.outcome.size == 2000)
+    }
+
     @Test func `snapshots end with the final one and never go back`() async throws {
         let task = UploadTask(
             File(name: "f", bytes: Noise.bytes(62_500)), to: memory, namespace: namespace, sizes: .small)

@@ -1,5 +1,6 @@
 public import DocumentModel
 import Synchronization
+import SystemIO
 
 /// A change that was written locally, with which the remote's decision can be awaited.
 ///
@@ -22,29 +23,27 @@ final class WriteTracker: Sendable {
     private struct State {
         var positions: Set<Int64>
         var time: Timestamp?
-        var result: Result<Timestamp?, any Error>?
-        var waiters: [Int: CheckedContinuation<Timestamp?, any Error>] = [:]
-        var lastID = 0
     }
 
     private let state: Mutex<State>
+    private let result: AsyncResult<Timestamp?>
 
     init(_ positions: Set<Int64>) {
-        state = Mutex(State(positions: positions, result: positions.isEmpty ? .success(nil) : nil))
+        state = Mutex(State(positions: positions))
+        result = AsyncResult(positions.isEmpty ? .success(nil) : nil)
     }
 
     /// Records what became of the mutation at a position.
     func settle(_ position: Int64, _ outcome: MutationOutcome) {
         switch outcome {
         case .committed(let time):
-            let isLast = state.withLock { state in
+            let last = state.withLock { state -> Timestamp? in
                 state.positions.remove(position)
                 state.time = max(state.time ?? .distantPast, time ?? .distantPast)
-                return state.positions.isEmpty
+                return state.positions.isEmpty ? state.time : nil
             }
-            guard isLast else { return }
-            let time = state.withLock(\.time)
-            end(.success(time == .distantPast ? nil : time))
+            guard let last else { return }
+            result.resolve(.success(last == .distantPast ? nil : last))
         case .rejected(let reason): fail(DocumentClientError(.rejected, reason))
         case .discarded: fail(DocumentClientError(.discarded, "The change was discarded before it was sent."))
         case .joined(let other):
@@ -55,36 +54,7 @@ final class WriteTracker: Sendable {
         }
     }
 
-    func fail(_ error: DocumentClientError) { end(.failure(error)) }
+    func fail(_ error: DocumentClientError) { result.resolve(.failure(error)) }
 
-    private func end(_ result: Result<Timestamp?, any Error>) {
-        let waiters = state.withLock { state in
-            guard state.result == nil else { return [CheckedContinuation<Timestamp?, any Error>]() }
-            state.result = result
-            defer { state.waiters = [:] }
-            return Array(state.waiters.values)
-        }
-        for waiter in waiters { waiter.resume(with: result) }
-    }
-
-    func outcome() async throws -> Timestamp? {
-        let id = state.withLock { state in
-            state.lastID += 1
-            return state.lastID
-        }
-        return try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { continuation in
-                let result = state.withLock { state -> Result<Timestamp?, any Error>? in
-                    if let result = state.result { return result }
-                    if Task.isCancelled { return .failure(CancellationError()) }
-                    state.waiters[id] = continuation
-                    return nil
-                }
-                if let result { continuation.resume(with: result) }
-            }
-        } onCancel: {
-            let waiter = state.withLock { $0.waiters.removeValue(forKey: id) }
-            waiter?.resume(throwing: CancellationError())
-        }
-    }
+    func outcome() async throws -> Timestamp? { try await result.value() }
 }

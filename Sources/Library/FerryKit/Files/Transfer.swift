@@ -1,6 +1,6 @@
 public import FoundationEssentials
 import ObjectStorage
-import Synchronization
+import SystemIO
 
 /// A file on its way to or from the server. All methods may be called at any time.
 ///
@@ -8,7 +8,7 @@ import Synchronization
 /// finished or cancelled.
 public final class Transfer: Identifiable, Sendable {
     private let handle: any TransferHandle
-    private let outcome = Outcome<URL?>()
+    private let outcome = AsyncResult<URL?>()
 
     init(_ handle: any TransferHandle) { self.handle = handle }
 
@@ -110,48 +110,5 @@ public struct TransferProgress: Hashable, Sendable {
         bytesOnWire = snapshot.bytesOnWire
         rate = snapshot.rate
         problem = snapshot.problem?.message
-    }
-}
-
-/// A result that any number of callers await.
-final class Outcome<Value: Sendable>: Sendable {
-    private struct State {
-        var result: Result<Value, any Error>?
-        var waiters: [Int: CheckedContinuation<Value, any Error>] = [:]
-        var lastID = 0
-    }
-
-    private let state = Mutex(State())
-
-    /// Sets the result, unless there is one.
-    func resolve(_ result: Result<Value, any Error>) {
-        let waiters = state.withLock { state in
-            guard state.result == nil else { return [CheckedContinuation<Value, any Error>]() }
-            state.result = result
-            defer { state.waiters = [:] }
-            return Array(state.waiters.values)
-        }
-        for waiter in waiters { waiter.resume(with: result) }
-    }
-
-    func value() async throws -> Value {
-        let id = state.withLock { state in
-            state.lastID += 1
-            return state.lastID
-        }
-        return try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { continuation in
-                let result = state.withLock { state -> Result<Value, any Error>? in
-                    if let result = state.result { return result }
-                    if Task.isCancelled { return .failure(CancellationError()) }
-                    state.waiters[id] = continuation
-                    return nil
-                }
-                if let result { continuation.resume(with: result) }
-            }
-        } onCancel: {
-            let waiter = state.withLock { $0.waiters.removeValue(forKey: id) }
-            waiter?.resume(throwing: CancellationError())
-        }
     }
 }

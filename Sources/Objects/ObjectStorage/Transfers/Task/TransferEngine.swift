@@ -14,11 +14,9 @@ final class TransferEngine<Outcome: Sendable>: Sendable {
         var problem: ObjectStorageError?
         /// The result of the work, until the machine confirms that it is the outcome.
         var success: Outcome?
-        var result: Result<Outcome, any Error>?
         var meter = RateMeter()
         var lastShown: Duration?
         var watchers: [Int: AsyncStream<TransferSnapshot>.Continuation] = [:]
-        var waiters: [CheckedContinuation<Outcome, any Error>] = []
         var nextWatcher = 0
         var onEvent: (@Sendable (TransferEngineEvent) -> Void)?
         var onSnapshot: (@Sendable (TransferSnapshot) -> Void)?
@@ -32,6 +30,7 @@ final class TransferEngine<Outcome: Sendable>: Sendable {
     private let environment: Environment
     private let state = Mutex(State())
     private let progress: TransferProgress
+    private let result = AsyncResult<Outcome>()
 
     init(
         id: TransferID, name: String, label: String = "", direction: TransferSnapshot.Direction, total: Int64?,
@@ -63,8 +62,8 @@ final class TransferEngine<Outcome: Sendable>: Sendable {
 
     /// Restores a transfer that had ended before this process started.
     func restore(_ result: Result<Outcome, ObjectStorageError>) {
+        self.result.resolve(result.mapError { $0 })
         state.withLock { state in
-            state.result = result.mapError { $0 }
             if case .failure(let error) = result { state.problem = error }
             let isDone = (try? result.get()) != nil
             state.machine = TransferMachine(finished: isDone ? .done : .failed)
@@ -107,7 +106,7 @@ final class TransferEngine<Outcome: Sendable>: Sendable {
         AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
             let number: Int? = state.withLock { state in
                 continuation.yield(snapshot(state))
-                guard state.result == nil else { return nil }
+                guard result.result == nil else { return nil }
                 state.nextWatcher += 1
                 state.watchers[state.nextWatcher] = continuation
                 return state.nextWatcher
@@ -121,15 +120,7 @@ final class TransferEngine<Outcome: Sendable>: Sendable {
         }
     }
 
-    func outcome() async throws -> Outcome {
-        try await withCheckedThrowingContinuation { continuation in
-            let result = state.withLock { state in
-                if state.result == nil { state.waiters.append(continuation) }
-                return state.result
-            }
-            if let result { continuation.resume(with: result) }
-        }
-    }
+    func outcome() async throws -> Outcome { try await result.value() }
 
     private func report(_ event: TransferMachine.Event, _ action: TransferMachine.Action) {
         let (report, problem) = state.withLock { ($0.onEvent, $0.problem) }
@@ -170,23 +161,18 @@ final class TransferEngine<Outcome: Sendable>: Sendable {
     }
 
     private func finish(_ final: TransferState) {
-        let (result, waiters) = state.withLock { state in
-            if final == .done, let success = state.success {
-                state.result = .success(success)
-            } else if final == .cancelled {
-                let error = ObjectStorageError(.cancelled, "the transfer of \(name) was cancelled")
-                state.problem = error
-                state.result = .failure(error)
-            } else {
-                let error = state.problem ?? ObjectStorageError(.unavailable, "the transfer of \(name) failed")
-                state.result = .failure(error)
-            }
+        let ending = state.withLock { state -> Result<Outcome, any Error> in
             state.task = nil
-            defer { state.waiters = [] }
-            return (state.result, state.waiters)
+            if final == .done, let success = state.success { return .success(success) }
+            guard final == .cancelled else {
+                return .failure(
+                    state.problem ?? ObjectStorageError(.unavailable, "the transfer of \(name) failed"))
+            }
+            let error = ObjectStorageError(.cancelled, "the transfer of \(name) was cancelled")
+            state.problem = error
+            return .failure(error)
         }
-        guard let result else { return }
-        for waiter in waiters { waiter.resume(with: result) }
+        result.resolve(ending)
     }
 
     private func show(force: Bool) {

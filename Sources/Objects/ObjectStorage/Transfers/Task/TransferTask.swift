@@ -104,7 +104,8 @@ public final class TransferTask<Outcome: Sendable>: TransferHandle {
     public var snapshots: AsyncStream<TransferSnapshot> { engine.snapshots() }
 
     /// The outcome of the transfer, once it has ended. Throws the `ObjectStorageError` that ended
-    /// it; `.cancelled` if it was cancelled.
+    /// it, `.cancelled` if it was cancelled; `CancellationError` if the task that waits is
+    /// cancelled, which does not affect the transfer.
     public var outcome: Outcome {
         get async throws { try await engine.outcome() }
     }
