@@ -1,3 +1,4 @@
+import ObjectStorage
 import Testing
 
 @testable import TaskSync
@@ -22,10 +23,10 @@ import Testing
     @Test func `small ones run many at a time, large ones a few`() {
         var list = TransferList()
         for number in 0..<100 { list.add(transfer(number, size: 1000)) }
-        #expect(startAll(&list).count == TransferList.smallLimit)
+        #expect(startAll(&list).count == TransferList.policy.smallSimultaneous)
         var large = TransferList()
         for number in 0..<100 { large.add(transfer(number, size: 1 << 30)) }
-        #expect(startAll(&large).map(\.id) == (0..<TransferList.largeLimit).map { "id\($0)" })
+        #expect(startAll(&large).map(\.id) == (0..<TransferList.policy.simultaneous).map { "id\($0)" })
     }
 
     @Test(arguments: [
@@ -36,7 +37,7 @@ import Testing
         for (number, size) in sizes.enumerated() { list.add(transfer(number, size: size, isUpload: false)) }
         var seen: [String] = []
         while case let started = startAll(&list), !started.isEmpty {
-            #expect(started.count <= TransferList.smallLimit)
+            #expect(started.count <= TransferList.policy.smallSimultaneous)
             for transfer in started { list.change(transfer.id) { $0.phase = .done } }
             seen += started.map(\.id)
         }
@@ -47,9 +48,9 @@ import Testing
     @Test func `what is stored makes room before it is over`() {
         var list = TransferList()
         for number in 0..<10 { list.add(transfer(number, size: 1 << 30)) }
-        #expect(startAll(&list).count == TransferList.largeLimit)
+        #expect(startAll(&list).count == TransferList.policy.simultaneous)
         list.change("id0") { $0.isStored = true }
-        #expect(startAll(&list).map(\.id) == ["id\(TransferList.largeLimit)"])
+        #expect(startAll(&list).map(\.id) == ["id\(TransferList.policy.simultaneous)"])
         #expect(list.current(.init(upload: "n0", of: "task0"))?.id == "id0")
         list.change("id0") { $0.phase = .done }
         #expect(startAll(&list).isEmpty)
@@ -100,8 +101,8 @@ import Testing
             #expect(Set(all.filter { $0.phase == .running }.map(\.id)) == running, "seed \(seed)")
             #expect(Set(all.filter { $0.phase == .queued }.map(\.id)) == Set(waiting.keys), "seed \(seed)")
             #expect(
-                running.count <= TransferList.smallLimit
-                    && (waiting.isEmpty || running.count >= TransferList.largeLimit))
+                running.count <= TransferList.policy.smallSimultaneous
+                    && (waiting.isEmpty || running.count >= TransferList.policy.simultaneous))
         }
     }
 

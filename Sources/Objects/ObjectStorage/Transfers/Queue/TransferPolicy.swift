@@ -16,7 +16,7 @@ package struct TransferPolicy: Sendable {
     /// The number of transfers that run at once while their files together have no more than
     /// `smallBytes` bytes. It has no effect unless it is larger than `simultaneous`.
     package var smallSimultaneous = 0
-    package var smallBytes: Int64 = 16 << 20
+    package var smallBytes: Int64 = 16 << 20 { didSet { smallBytes = min(max(0, smallBytes), 1 << 40) } }
     package var order = Order.oldestFirst
     /// The waits after failures.
     package var backoff = Backoff(.seconds(1) ... .seconds(60))
@@ -26,20 +26,15 @@ package struct TransferPolicy: Sendable {
     /// Creates the default policy: four transfers at once, the oldest first.
     package init() {}
 
-    /// Whether a transfer may start beside `count` others, which have `bytes` bytes together.
+    /// Returns what a transfer counts among those that run: its size, as far as that matters.
     ///
     /// - Parameter size: The size of its file; nil if it is not known, which counts as large.
-    func admits(size: Int64?, beside count: Int, bytes: Int64) -> Bool {
-        if count < simultaneous { return true }
-        guard count < smallSimultaneous, let size else { return false }
-        return bytes.saturatingAdded(to: max(0, size)) <= smallBytes
-    }
+    func weight(_ size: Int64?) -> Int64 { max(0, min(size ?? .max, smallBytes + 1)) }
 
-    /// Whether a transfer of this size goes before another of the same priority; nil if age decides.
-    func prefers(size: Int64?, to other: Int64?) -> Bool? {
-        let (size, other) = (size ?? .max, other ?? .max)
-        guard order == .smallestFirst, size != other else { return nil }
-        return size < other
+    /// Whether a transfer may start beside `count` others, whose weights are `bytes` together.
+    func admits(weight: Int64, beside count: Int, bytes: Int64) -> Bool {
+        if count < simultaneous { return true }
+        return count < smallSimultaneous && bytes + weight <= smallBytes
     }
 
     /// Whether a transfer is tried again after a failure.

@@ -64,7 +64,8 @@ struct TransferQueue: Sendable {
     }
 
     private(set) var entries: [TransferID: Entry] = [:]
-    let policy: TransferPolicy
+    private let policy: TransferPolicy
+    private var turns: TransferSchedule<TransferID>
     private var isSuspended = false
     private var nextOrder = 0
     private var generator: any RandomNumberGenerator & Sendable
@@ -72,6 +73,7 @@ struct TransferQueue: Sendable {
     /// Creates an empty queue.
     init(policy: TransferPolicy, generator: any RandomNumberGenerator & Sendable) {
         self.policy = policy
+        turns = TransferSchedule(policy: policy)
         self.generator = generator
     }
 
@@ -82,23 +84,23 @@ struct TransferQueue: Sendable {
         case .added(let id, let priority, let size, let isPaused):
             nextOrder += 1
             entries[id] = Entry(
-                priority: priority, size: size, order: nextOrder, status: isPaused ? .paused : .queued,
-                backoff: policy.backoff)
+                priority: priority, size: size, order: nextOrder, status: .paused, backoff: policy.backoff)
+            if !isPaused { set(.queued, of: id) }
             actions.append(isPaused ? .pause(id) : .showQueued(id))
         case .command(let id, let command):
             apply(command, id, &actions)
         case .stopped(let id):
             guard let entry = entries[id], entry.status == .stopping || entry.status == .running else { break }
-            entries[id]?.status = entry.isToPause ? .paused : .queued
+            set(entry.isToPause ? .paused : .queued, of: id)
             if !entry.isToPause { actions.append(.showQueued(id)) }
         case .failed(let id, let code, let retryAfter):
             fail(id, code, retryAfter, now, &actions)
         case .ended(let id):
-            entries[id] = nil
+            remove(id)
         case .suspended:
             isSuspended = true
             for (id, entry) in entries where entry.status == .running {
-                entries[id]?.status = .stopping
+                set(.stopping, of: id)
                 actions.append(.hold(id))
             }
         case .resumed:
@@ -106,7 +108,7 @@ struct TransferQueue: Sendable {
         case .encouraged:
             for (id, entry) in entries {
                 guard case .waiting = entry.status else { continue }
-                entries[id]?.status = .queued
+                set(.queued, of: id)
                 actions.append(.showQueued(id))
             }
         case .tick:
@@ -124,16 +126,16 @@ struct TransferQueue: Sendable {
             entries[id]?.failures = 0
             entries[id]?.backoff.reset()
             guard entry.status != .running, entry.status != .stopping, entry.status != .queued else { return }
-            entries[id]?.status = .queued
+            set(.queued, of: id)
             if entry.status == .paused { actions.append(.hold(id)) }
             actions.append(.showQueued(id))
         case .pause:
             entries[id]?.isToPause = true
-            entries[id]?.status = entry.status == .running || entry.status == .stopping ? .stopping : .paused
+            set(entry.status == .running || entry.status == .stopping ? .stopping : .paused, of: id)
             actions.append(.pause(id))
         case .cancel:
             // The transfer keeps its slot until the engine reports that it has ended.
-            entries[id]?.status = .stopping
+            set(.stopping, of: id)
             actions.append(.cancel(id))
         case .limit: break
         }
@@ -146,19 +148,35 @@ struct TransferQueue: Sendable {
         guard var entry = entries[id] else { return }
         entry.failures += 1
         guard policy.triesAgain(after: code, failures: entry.failures) else {
-            entries[id] = nil
+            remove(id)
             actions.append(.giveUp(id))
             return
         }
         if entry.isToPause {
-            entry.status = .paused
+            entries[id] = entry
+            set(.paused, of: id)
             actions.append(.pause(id))
         } else {
             let wait = entry.backoff.next(random: .random(in: 0..<1, using: &generator))
-            entry.status = .waiting(until: now + max(wait, retryAfter ?? .zero))
+            entries[id] = entry
+            set(.waiting(until: now + max(wait, retryAfter ?? .zero)), of: id)
             actions.append(.showWaiting(id))
         }
-        entries[id] = entry
+    }
+
+    private mutating func set(_ status: Status, of id: TransferID) {
+        guard let entry = entries[id] else { return }
+        entries[id]?.status = status
+        switch status {
+        case .queued: turns.enqueue(id, priority: entry.priority, size: entry.size, number: entry.order)
+        case .running, .stopping: turns.start(id, size: entry.size)
+        case .paused, .waiting: turns.remove(id)
+        }
+    }
+
+    private mutating func remove(_ id: TransferID) {
+        entries[id] = nil
+        turns.remove(id)
     }
 
     private mutating func schedule(_ now: Duration, _ actions: inout [Action]) {
@@ -166,7 +184,7 @@ struct TransferQueue: Sendable {
         for (id, entry) in entries {
             guard case .waiting(let until) = entry.status else { continue }
             if until <= now {
-                entries[id]?.status = .queued
+                set(.queued, of: id)
                 actions.append(.showQueued(id))
             } else {
                 earliest = min(earliest ?? until, until)
@@ -174,20 +192,9 @@ struct TransferQueue: Sendable {
         }
         if let earliest { actions.append(.wake(earliest)) }
         guard !isSuspended else { return }
-        let active = entries.values.filter { $0.status == .running || $0.status == .stopping }
-        var (count, bytes) = (active.count, active.reduce(Int64(0)) { $0.saturatingAdded(to: max(0, $1.size ?? .max)) })
-        while let (id, next) = nextQueued(), policy.admits(size: next.size, beside: count, bytes: bytes) {
+        while let id = turns.next() {
             entries[id]?.status = .running
             actions.append(.launch(id))
-            (count, bytes) = (count + 1, bytes.saturatingAdded(to: max(0, next.size ?? .max)))
-        }
-    }
-
-    private func nextQueued() -> (key: TransferID, value: Entry)? {
-        entries.filter { $0.value.status == .queued }.min { left, right in
-            let (left, right) = (left.value, right.value)
-            if left.priority != right.priority { return left.priority > right.priority }
-            return policy.prefers(size: left.size, to: right.size) ?? (left.order < right.order)
         }
     }
 }
