@@ -10,7 +10,7 @@ struct ReminderPlannerTests {
     private func situation(
         _ now: Int64, zone: ZoneOffsets = .utc, canShow: Bool = true, isIdle: Bool = false
     ) -> ReminderPlanner.Situation {
-        .init(now: Self.start + now, zone: zone, user: "me", canShow: canShow, isIdle: isIdle)
+        .init(now: Self.start + now, zone: zone, user: UserID("me"), canShow: canShow, isIdle: isIdle)
     }
 
     private func task(at times: Int64..., snooze: Int64? = nil, created: Int64? = nil) throws -> TaskReminders {

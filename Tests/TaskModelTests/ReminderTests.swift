@@ -106,7 +106,7 @@ struct ReminderTests {
     func snoozes() throws {
         var task = try item("due: 2026-11-30T17:00\nrecurrence: FREQ=DAILY")
         let until = try #require(Timestamp(rfc3339: "2026-11-30T18:00:00Z"))
-        task.snooze(until: until, for: "me")
+        task.snooze(until: until, for: UserID("me"))
         let read = TaskItem(fields: task.documentFields)
         #expect(read == task && read.snoozes["me"]?.until == until)
         #expect(TaskReminders(read)?.snoozes == ["me": until.seconds])
@@ -116,7 +116,7 @@ struct ReminderTests {
         let changes = TaskDiff(from: try item("due: 2026-11-30T17:00\nrecurrence: FREQ=DAILY"), to: task).changes
         #expect(changes.map(\.path) == [FieldPath(key: "snoozes").appending("me")])
         var awake = read
-        awake.snooze(until: nil, for: "me")
+        awake.snooze(until: nil, for: UserID("me"))
         #expect(awake.snoozes.isEmpty)
     }
 }

@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test func `the difference from no task contains every field`() {
-        let item = TaskItem(title: "x", priority: .low, tags: ["a"], fields: ["k": .integer(1)], userId: "u")
+        let item = TaskItem(title: "x", priority: .low, tags: ["a"], fields: ["k": .integer(1)], userId: UserID("u"))
         #expect(
             changes(nil, item) == [
                 "title": .string("x"), "completed": .boolean(false), "priority": .integer(2),

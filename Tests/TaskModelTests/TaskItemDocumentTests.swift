@@ -11,7 +11,8 @@ import Testing
                 name: "a.png", mimeType: "image/png", size: 3, sha256: "ab", manifest: "u/m",
                 createdTime: Timestamp(microseconds: 1), modifiedTime: Timestamp(microseconds: -1), isExecutable: true)
         ],
-        listId: "work", userId: "u", createdTime: Timestamp(microseconds: 1), updatedTime: Timestamp(microseconds: 2),
+        listId: "work", userId: UserID("u"), createdTime: Timestamp(microseconds: 1),
+        updatedTime: Timestamp(microseconds: 2),
         completedTime: Timestamp(microseconds: 3), deletedTime: Timestamp(microseconds: 4))
 
     @Test func `a task comes back from its document`() {
@@ -89,7 +90,8 @@ import Testing
     }
 
     @Test func `lists read leniently and come back`() {
-        let list = TaskList(name: "Work", userId: "u", sharedWith: ["v"], createdTime: Timestamp(microseconds: 1))
+        let list = TaskList(
+            name: "Work", userId: UserID("u"), sharedWith: [UserID("v")], createdTime: Timestamp(microseconds: 1))
         #expect(TaskList(fields: list.documentFields) == list)
         #expect(TaskList(fields: ["name": .null, "sharedWith": .string("x")]) == TaskList(name: ""))
     }

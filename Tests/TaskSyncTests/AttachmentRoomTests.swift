@@ -1,4 +1,5 @@
 import DocumentModel
+import TaskModel
 import Testing
 
 @testable import DocumentClient
@@ -21,14 +22,15 @@ import Testing
             "attachments": .map(["x": .map(attachment.merging(["createdTime": .timestamp(.distantPast)]) { $1 })])
         ])
         let pending = try view(["attachments": .map(["x": .map(attachment)])], pending: [path: nil])
-        #expect(AttachmentRoom(pending, userID: "u").used == AttachmentRoom(set, userID: "u").used)
+        #expect(AttachmentRoom(pending, userID: UserID("u")).used == AttachmentRoom(set, userID: UserID("u")).used)
         #expect(
-            AttachmentRoom(pending, userID: "u").used
-                > AttachmentRoom(try view(["attachments": .map(["x": .map(attachment)])]), userID: "u").used)
+            AttachmentRoom(pending, userID: UserID("u")).used
+                > AttachmentRoom(try view(["attachments": .map(["x": .map(attachment)])]), userID: UserID("u")).used)
     }
 
     @Test func `a name is taken as long as the reserve stays`() throws {
-        var room = AttachmentRoom(try view(["notes": .string(String(repeating: "x", count: 1_047_000))]), userID: "u")
+        let notes = String(repeating: "x", count: 1_047_000)
+        var room = AttachmentRoom(try view(["notes": .string(notes)]), userID: UserID("u"))
         let size = room.size(of: ["a.txt"])
         var count = 0
         while room.take("a.txt") { count += 1 }

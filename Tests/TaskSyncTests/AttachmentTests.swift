@@ -53,7 +53,8 @@ import Testing
             let files = (1...3).map { ("f\($0)", Value.map(["name": .string("\($0).txt"), "sha256": .string("a")])) }
             try transaction.append(.create(name, ["attachments": .map(Dictionary(uniqueKeysWithValues: files))]))
             let steps = try TaskSync.setAttachments(
-                ["f1": nil, "f2": nil, "none": nil], of: "t", as: .beside, userID: "alice", merge: "m", transaction)
+                ["f1": nil, "f2": nil, "none": nil], of: "t", as: .beside, userID: UserID("alice"), merge: "m",
+                transaction)
             #expect(try Set(transaction.document(name)["attachments"]?.mapValue?.keys ?? [:].keys) == ["f3"])
             return (steps, try transaction.pending(name).flatMap(\.mutation.companions))
         }

@@ -241,7 +241,8 @@ import Testing
         try await laptop.sync.withExclusiveAccess {
             desk.rename("Office/Ship.md", to: "Work/Ship.md")
             rmdir(desk.path("Office"))
-            for try await lists in laptop.client.snapshots(of: TaskSync.queries(of: "alice", in: Machine.database)[0])
+            let query = TaskSync.queries(of: UserID("alice"), in: Machine.database)[0]
+            for try await lists in laptop.client.snapshots(of: query)
             where !lists.documents.contains(where: { $0.name == name }) { break }
             try await laptop.sync.removeDeletedList(name)
         }

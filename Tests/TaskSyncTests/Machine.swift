@@ -10,6 +10,7 @@ import SystemIO
 import SystemService
 import SystemTestKit
 import TaskFolder
+import TaskModel
 import Testing
 
 @testable import TaskSync
@@ -53,7 +54,7 @@ final class Machine: Sendable {
         client = try DocumentDatabase(
             path: "\(root)/replica.db", database: Self.database, remote: counted, options: options)
         var configuration = TaskSync.Configuration(
-            userID: "alice", remote: "test", rebinds: rebinds, trashDays: trashDays, wallClock: wallClock)
+            userID: UserID("alice"), remote: "test", rebinds: rebinds, trashDays: trashDays, wallClock: wallClock)
         configuration.followedLists = followedLists
         configuration.repairs = repairs
         configuration.bootID = bootID

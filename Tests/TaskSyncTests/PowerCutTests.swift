@@ -138,7 +138,7 @@ import Testing
         try laptop.write("Call.md", "now\n")
         #expect(await desk.has("Call.md", "now\n"))
         let task = try #require(await desk.sync.task(atPath: "Call.md"))
-        let list = try #require(ListIndex.ids(named: "Work", of: "alice").first)
+        let list = try #require(ListIndex.ids(named: "Work", of: UserID("alice")).first)
         try await laptop.client.merge(laptop.sync.name(of: task), [FieldPath(key: "listId"): .string(list)])
         #expect(await desk.eventually { await desk.sync.catalog[task]?.list == list })
         #expect(await desk.eventually { (try? await desk.sync.isSettled()) == true })

@@ -217,7 +217,7 @@ import Testing
 extension Machine {
     /// Whether its replica gets to have tasks of these titles, in this order, and no others; also while the bridge is paused.
     fileprivate func hasTitles(_ wanted: [String]) async -> Bool {
-        let tasks = TaskSync.queries(of: "alice", in: Machine.database)[1]
+        let tasks = TaskSync.queries(of: UserID("alice"), in: Machine.database)[1]
         let search = Task { [client] in
             for try await found in client.snapshots(of: tasks)
             where found.documents.compactMap({ $0["title"]?.stringValue }).sorted() == wanted {

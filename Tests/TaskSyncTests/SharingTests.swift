@@ -31,16 +31,17 @@ import Testing
         try laptop.write("Work/Ship.md", "now\n")
         #expect(await laptop.eventually { await laptop.sync.catalog.listNames.values.contains("Work") })
         let id = try #require(await laptop.sync.catalog.listNames.keys.first)
-        #expect(id == ListIndex.ids(named: "Work", of: "alice").first && id.hasPrefix("alice."))
-        #expect(ListIndex.mayMake(id, "alice") && !ListIndex.mayMake(id, "ali") && ListIndex.mayMake("abc", "ali"))
+        #expect(id == ListIndex.ids(named: "Work", of: UserID("alice")).first && id.hasPrefix("alice."))
+        #expect(ListIndex.mayMake(id, UserID("alice")) && !ListIndex.mayMake(id, UserID("ali")))
+        #expect(ListIndex.mayMake("abc", UserID("ali")))
         await laptop.stop()
     }
 
     @Test func `a list that has a former id keeps it, and a stranger's under such an id is no list of the user's`()
         async throws
     {
-        let former = try #require(ListIndex.formerIDs(named: "Work", of: "alice").first)
-        let taken = try #require(ListIndex.formerIDs(named: "Home", of: "alice").first)
+        let former = try #require(ListIndex.formerIDs(named: "Work", of: UserID("alice")).first)
+        let taken = try #require(ListIndex.formerIDs(named: "Home", of: UserID("alice")).first)
         _ = try await store.commit([
             try list(former, "Work", of: "alice", for: []), try list(taken, "Home", of: "eve", for: []),
         ])
@@ -51,7 +52,7 @@ import Testing
         #expect(
             await laptop.eventually {
                 await Set(laptop.sync.catalog.living.map(\.list)) == [
-                    former, ListIndex.ids(named: "Home", of: "alice")[0],
+                    former, ListIndex.ids(named: "Home", of: UserID("alice"))[0],
                 ]
             })
         #expect(try await laptop.eventually { try await laptop.client.pendingMutations().isEmpty })
@@ -97,10 +98,10 @@ import Testing
     }
 
     @Test func `what is remembered of shared lists holds any id`() {
-        let hosts = ["a b": "h", "c\nmine eve": "h%20", "%": "\u{7F}", "é": "ü"]
+        let hosts = ["a b": "h", "c\nmine eve": "h%20", "%": "\u{7F}", "é": "ü"].mapValues { UserID($0) }
         #expect(HostRecord.hosts(in: HostRecord.text(of: hosts)) == hosts)
         #expect(HostRecord.text(of: hosts).split(separator: "\n").count == hosts.count)
-        #expect(HostRecord.hosts(in: "x y\nbroken\n a b c\n") == ["x": "y"])
+        #expect(HostRecord.hosts(in: "x y\nbroken\n a b c\n") == ["x": UserID("y")])
     }
 
     @Test func `a list that comes back after a delete comes back without its members`() throws {

@@ -155,7 +155,7 @@ extension TaskSync {
             let isLast = rest.isEmpty
             let isDone = try await client.runTransaction { transaction in
                 guard let document = try await transaction.document(name),
-                    document.fields["userId"] == .string(user),
+                    document.fields["userId"] == .string(user.rawValue),
                     let deleted = TaskItem(fields: document.fields).deletedTime,
                     // A time that a client made up counts no more than the remote's own.
                     retention.isOver(since: Retention.Moment(max(deleted, document.updateTime)), at: now)
@@ -173,7 +173,7 @@ extension TaskSync {
     private func purgeOwnHistory(_ retention: Retention, _ now: Retention.Moment) async throws {
         let user = configuration.userID
         @Sendable func isOver(_ fields: [String: Value], _ updateTime: Timestamp) -> Bool {
-            guard let replaced = fields["replacedTime"]?.timestampValue, fields["userId"] == .string(user),
+            guard let replaced = fields["replacedTime"]?.timestampValue, fields["userId"] == .string(user.rawValue),
                 TaskHistory.ownReasons.contains(fields["reason"]?.stringValue ?? "")
             else { return false }
             return retention.isOver(since: Retention.Moment(max(replaced, updateTime)), at: now)

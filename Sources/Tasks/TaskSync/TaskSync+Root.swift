@@ -1,6 +1,7 @@
 import DocumentClient
 import DocumentModel
 import TaskFolder
+import TaskModel
 
 /// Whether the tasks directory is the one that this replica knows.
 extension TaskSync {
@@ -55,12 +56,12 @@ extension TaskSync {
     /// False where the directory cannot be marked, which is tried again.
     private func claim(_ root: RootState) async throws -> Bool {
         let rootID: String
-        if case .valid(let marker) = root.marker, marker.account == configuration.userID {
+        if case .valid(let marker) = root.marker, marker.account == configuration.userID.rawValue {
             rootID = marker.rootID
         } else {
             rootID = DocumentID.make(in: environment)
         }
-        let marker = RootMarker(rootID: rootID, account: configuration.userID, remote: configuration.remote)
+        let marker = RootMarker(rootID: rootID, account: configuration.userID.rawValue, remote: configuration.remote)
         do throws(FolderError) { try folder.claim(marker) } catch {
             hold(
                 "root-read-only", "The tasks directory cannot be marked as Ferry's: \(error.message)",

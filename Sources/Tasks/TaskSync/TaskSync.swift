@@ -7,7 +7,7 @@ import Synchronization
 package import SystemIO
 package import SystemService
 package import TaskFolder
-import TaskModel
+package import TaskModel
 
 /// The two-way bridge between a tasks directory and its documents.
 ///
@@ -18,7 +18,7 @@ import TaskModel
 package actor TaskSync {
     package struct Configuration: Sendable {
         /// The user's id: whose documents these are.
-        package var userID: String
+        package var userID: UserID
         /// For the marker.
         package var remote: String
         /// Take the directory as it is although it is not the one remembered: files are united with
@@ -48,7 +48,7 @@ package actor TaskSync {
         package var wallClock: @Sendable () -> Int64
 
         package init(
-            userID: String, remote: String, rebinds: Bool = false,
+            userID: UserID, remote: String, rebinds: Bool = false,
             downloadsUpTo: Int64? = nil, compression: CompressionPolicy = .automatic, trashDays: Int = 30,
             objectStore: String = "", wallClock: @escaping @Sendable () -> Int64
         ) {
@@ -85,7 +85,7 @@ package actor TaskSync {
     var index = FileIndex()
     var lists = ListIndex()
     /// The lists of other users that this one may use, with their owners.
-    var hosts: [String: String] = [:]
+    var hosts: [String: UserID] = [:]
     /// Lists of other users that this one may use, beyond those that a machine follows.
     var unfollowed: Set<DocumentName> = [] { didSet { noteUnfollowed() } }
     package internal(set) var catalog = TaskCatalog()
@@ -242,7 +242,7 @@ package actor TaskSync {
         self.folder = folder
         self.client = client
         self.objects = objects
-        let namespace = try? ObjectNamespace(user: configuration.userID)
+        let namespace = try? ObjectNamespace(user: configuration.userID.rawValue)
         inventory =
             if let objects, let namespace {
                 ChunkInventory(store: objects, namespace: namespace, environment: environment)
@@ -265,9 +265,9 @@ package actor TaskSync {
     }
 
     /// The queries whose results make up a user's tasks.
-    package nonisolated static func queries(of userID: String, in database: DatabaseName) -> [Query] {
+    package nonisolated static func queries(of userID: UserID, in database: DatabaseName) -> [Query] {
         let parent = ParentName(database)
-        let isMine = Query.Filter.field(FieldPath(key: "userId"), .equal, .string(userID))
+        let isMine = Query.Filter.field(FieldPath(key: "userId"), .equal, .string(userID.rawValue))
         return [
             Query(parent: parent, collectionID: "lists", filter: isMine),
             Query(parent: parent, collectionID: "tasks", filter: isMine),

@@ -3,6 +3,7 @@ import DocumentStore
 import SQLite
 import SystemService
 import TaskFolder
+import TaskModel
 import TaskSync
 
 /// The initial state of a machine.
@@ -34,7 +35,7 @@ extension SimulatedMachine {
         let remote = StoreRemote(MemoryDocumentStore(Simulation.database))
         let client = try DocumentDatabase(path: path, database: Simulation.database, remote: remote, options: options)
         let sync = TaskSync(
-            configuration: TaskSync.Configuration(userID: "alice", remote: "simulated", wallClock: { 0 }),
+            configuration: TaskSync.Configuration(userID: UserID("alice"), remote: "simulated", wallClock: { 0 }),
             folder: MemoryTaskFolder(disk: MemoryDisk()), client: client, objects: nil, logger: .silent,
             environment: environment)
         try scheduler.run {

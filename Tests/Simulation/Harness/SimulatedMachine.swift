@@ -7,6 +7,7 @@ import SQLite
 import SystemIO
 import SystemService
 import TaskFolder
+import TaskModel
 import TaskSync
 
 /// A machine of the user: a disk, a state file, and a process that is started and killed, made of
@@ -167,7 +168,8 @@ final class SimulatedMachine: @unchecked Sendable {
                 path: statePath, database: Simulation.database, remote: remote, options: options)
             let folder = MemoryTaskFolder(disk: disk)
             var configuration = TaskSync.Configuration(
-                userID: "alice", remote: "simulated", rebinds: rebinds, wallClock: { environment.wallClock() / 1000 })
+                userID: UserID("alice"), remote: "simulated", rebinds: rebinds,
+                wallClock: { environment.wallClock() / 1000 })
             configuration.bootID = "boot \(powerCuts)"
             let sync = TaskSync(
                 configuration: configuration, folder: folder, client: client, objects: objects, logger: logger,
@@ -324,7 +326,7 @@ final class SimulatedMachine: @unchecked Sendable {
 
     private var knownDocuments: [Document] {
         process?.client.assumeIsolated { client in
-            TaskSync.queries(of: "alice", in: Simulation.database).compactMap { try? client.documents($0) }
+            TaskSync.queries(of: UserID("alice"), in: Simulation.database).compactMap { try? client.documents($0) }
                 .joined().map(\.document)
         } ?? []
     }

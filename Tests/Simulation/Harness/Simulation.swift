@@ -7,6 +7,7 @@ import ObjectStorage
 import SystemIO
 import SystemService
 import TaskFolder
+import TaskModel
 import TaskSync
 
 /// A run of a plan: several machines, one store, a network, users, and everything that can fail.
@@ -428,7 +429,7 @@ package final class Simulation: @unchecked Sendable {
     private func compareReplica(of machine: SimulatedMachine, with documents: [String: Document]) {
         let replica = ask(machine) { _, client in
             var documents: [String: Document] = [:]
-            for query in TaskSync.queries(of: "alice", in: Simulation.database) {
+            for query in TaskSync.queries(of: UserID("alice"), in: Simulation.database) {
                 for view in try await client.documents(query) { documents[view.name.path] = view.document }
             }
             return documents

@@ -52,3 +52,12 @@ public struct AttachmentID: TypedID {
     /// Creates an id of any text.
     public init(_ rawValue: String) { self.rawValue = rawValue }
 }
+
+/// The id of a user's account, as the identity service gives it.
+public struct UserID: TypedID {
+    /// The id as it is in the fields of documents.
+    public let rawValue: String
+
+    /// Creates an id of any text.
+    public init(_ rawValue: String) { self.rawValue = rawValue }
+}

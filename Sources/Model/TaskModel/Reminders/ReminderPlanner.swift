@@ -47,14 +47,14 @@ package struct ReminderPlanner: Sendable, Hashable {
         package var now: Int64
         package var zone: ZoneOffsets
         /// The user whose snoozes count.
-        package var user: String
+        package var user: UserID
         /// Whether the desktop can show notices.
         package var canShow: Bool
         /// Whether the user is away from this machine, so that another machine may show a notice
         /// first.
         package var isIdle: Bool
 
-        package init(now: Int64, zone: ZoneOffsets, user: String, canShow: Bool, isIdle: Bool = false) {
+        package init(now: Int64, zone: ZoneOffsets, user: UserID, canShow: Bool, isIdle: Bool = false) {
             (self.now, self.zone, self.user) = (now, zone, user)
             (self.canShow, self.isIdle) = (canShow, isIdle)
         }
@@ -147,7 +147,7 @@ package struct ReminderPlanner: Sendable, Hashable {
             let found = reminders.moments.compactMap {
                 reminder(task, $0.reminder, $0.time, $0.note, from: start, situation)
             }
-            guard let snooze = reminders.snoozes[situation.user] else { return found }
+            guard let snooze = reminders.snoozes[situation.user.rawValue] else { return found }
             let end = reminder(
                 task, TaskReminders.snoozeReminder, .instant(snooze), nil, from: start, situation)
             return found.filter { $0.instant > snooze } + [end].compactMap(\.self)

@@ -26,8 +26,8 @@ public struct ReminderSnooze: Sendable, Hashable {
 
 extension TaskItem {
     /// Snoozes the reminders for one user, or ends the snooze if `until` is nil.
-    package mutating func snooze(until: Timestamp?, for user: String) {
-        snoozes[user] = until.map { ReminderSnooze(until: $0, dates: reminderDates) }
+    package mutating func snooze(until: Timestamp?, for user: UserID) {
+        snoozes[user.rawValue] = until.map { ReminderSnooze(until: $0, dates: reminderDates) }
     }
 
     /// The dates on which reminders depend, as one text.

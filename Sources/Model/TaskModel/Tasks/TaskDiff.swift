@@ -48,7 +48,7 @@ public struct TaskDiff: Sendable, Hashable {
         }
         if !old.notes.isIdentical(to: new.notes) { set("notes", new.notes.isEmpty ? nil : .string(new.notes)) }
         if old.listId != new.listId { set("listId", new.listId.map { .string($0) }) }
-        if old.userId != new.userId { set("userId", new.userId.map { .string($0) }) }
+        if old.userId != new.userId { set("userId", new.userId.map { .string($0.rawValue) }) }
         setElements("fields", from: old.customFields, to: new.customFields)
         setElements("instances", from: old.instanceValues, to: new.instanceValues)
         setElements("snoozes", from: old.snoozeValues, to: new.snoozeValues)

@@ -22,7 +22,7 @@ extension TaskItem {
             completed: document["completed"]?.booleanValue ?? false, due: Self.due(document, custom),
             tags: Self.tags(document["tags"]), notes: (document["notes"]?.stringValue ?? "").asNotes, fields: custom,
             instances: Self.instances(document["instances"]), listId: document["listId"]?.stringValue,
-            userId: document["userId"]?.stringValue,
+            userId: document["userId"]?.stringValue.map { UserID($0) },
             createdTime: document["createdTime"]?.time, updatedTime: document["updatedTime"]?.time,
             completedTime: document["completedTime"]?.time, deletedTime: document["deletedTime"]?.time)
         snoozes = (document["snoozes"]?.mapValue ?? [:]).compactMapValues { ReminderSnooze($0) }
@@ -55,7 +55,7 @@ extension TaskItem {
         if !snoozes.isEmpty { document["snoozes"] = .map(snoozeValues) }
         if !attachments.isEmpty { document["attachments"] = .map(attachments.mapValues(\.value)) }
         document["listId"] = listId.map { .string($0) }
-        document["userId"] = userId.map { .string($0) }
+        document["userId"] = userId.map { .string($0.rawValue) }
         document["createdTime"] = createdTime.map { .timestamp($0) }
         document["updatedTime"] = updatedTime.map { .timestamp($0) }
         document["completedTime"] = completedTime.map { .timestamp($0) }

@@ -35,7 +35,7 @@ public struct TaskItem: Sendable, Hashable {
     /// The id of the list; nil for the default list.
     public var listId: String?
     /// The id of the owner.
-    public var userId: String?
+    public var userId: UserID?
     /// The time at which the server created the task.
     public var createdTime: Timestamp?
     /// The time of the last change.
@@ -50,7 +50,7 @@ public struct TaskItem: Sendable, Hashable {
         title: String, priority: Priority? = nil, completed: Bool = false, due: Due? = nil, tags: [String] = [],
         notes: String = "", fields: [String: Value] = [:], instances: [CivilDate: TaskInstance] = [:],
         attachments: [String: TaskAttachment] = [:],
-        listId: String? = nil, userId: String? = nil, createdTime: Timestamp? = nil, updatedTime: Timestamp? = nil,
+        listId: String? = nil, userId: UserID? = nil, createdTime: Timestamp? = nil, updatedTime: Timestamp? = nil,
         completedTime: Timestamp? = nil, deletedTime: Timestamp? = nil
     ) {
         self.title = title

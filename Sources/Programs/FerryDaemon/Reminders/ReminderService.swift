@@ -137,8 +137,8 @@ actor ReminderService: Service {
             now: Clocks.wallSeconds(), zone: zone, user: await user, canShow: canShow)
     }
 
-    private var user: String {
-        get async { await account.current?.userID ?? SyncEngine.aloneID }
+    private var user: UserID {
+        get async { await account.user }
     }
 
     private func show(

@@ -140,7 +140,7 @@ extension DaemonService {
         guard text.isEmpty || until != nil else {
             throw ControlError(.invalidArgument, "'\(text)' is not a time in RFC 3339.")
         }
-        return TaskEdit.Snooze(user: await identity.current?.userID ?? SyncEngine.aloneID, until: until)
+        return TaskEdit.Snooze(user: await identity.user, until: until)
     }
 }
 

@@ -1,6 +1,7 @@
 import Control
 import DocumentClient
 import HTTPClient
+import TaskModel
 import TaskSync
 
 /// The service for `ferry` and other programs on the control socket.
@@ -71,9 +72,9 @@ final class DaemonService: ControlService {
     /// Signs in, and syncs with the account from then on.
     ///
     /// - Parameter body: Signs in, unless the tasks directory belongs to the account that it gets.
-    private func signingIn(_ body: (_ owner: String?) async throws -> AccountSummary) async throws -> AccountSummary {
+    private func signingIn(_ body: (_ owner: UserID?) async throws -> AccountSummary) async throws -> AccountSummary {
         let before = await identity.current
-        let account = try await body(engine.directoryAccount.flatMap { $0 == SyncEngine.aloneID ? nil : $0 })
+        let account = try await body(engine.directoryAccount.flatMap { $0 == .alone ? nil : $0 })
         if before?.userID == account.userID, before?.server == account.server, let stack = await engine.stack {
             await stack.client.signedIn()
         } else {

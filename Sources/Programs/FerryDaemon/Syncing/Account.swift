@@ -8,6 +8,7 @@ import JSON
 import ObjectStorage
 import SystemIO
 import SystemService
+import TaskModel
 
 /// The account of this machine, and its server.
 actor Account {
@@ -62,6 +63,11 @@ actor Account {
         }
     }
 
+    /// The signed-in user, or `UserID.alone`.
+    var user: UserID {
+        get async { await session.current.map { UserID($0.userID) } ?? .alone }
+    }
+
     private func serverName(_ content: SessionFile.Content) -> String {
         server.flatMap { $0.identity == content.server ? $0.url : nil } ?? content.server
     }
@@ -107,12 +113,12 @@ actor Account {
     ///   none.
     /// - Throws: `ControlError` with `.conflict` if the owner is another permanent account and the
     ///   request does not have `merges`.
-    func signIn(_ request: SignInRequest, directory: String, of owner: String?) async throws -> AccountSummary {
+    func signIn(_ request: SignInRequest, directory: String, of owner: UserID?) async throws -> AccountSummary {
         let found = try await discovery.describe(request.server)
         let current = await session.current
         let accept = await acceptance(of: owner, directory: directory, merges: request.merges)
         // The tasks of this account, if they are accepted, come along.
-        let brings = owner != nil && owner == current?.userID
+        let brings = owner != nil && owner == current.map { UserID($0.userID) }
         do {
             let password = request.password ?? ""
             if let code = request.code {
@@ -153,15 +159,16 @@ actor Account {
     /// Returns the check whether an account may be signed in to while the tasks directory belongs to
     /// `owner`.
     private func acceptance(
-        of owner: String?, directory: String, merges: Bool
+        of owner: UserID?, directory: String, merges: Bool
     ) async -> @Sendable (String?) throws -> Void {
         let current = await session.current
         // The tasks of an anonymous account of this machine continue in the account that is signed
         // in to.
-        let isAnonymous = owner != nil && owner == (current.map { $0.email == nil ? $0.userID : nil } ?? lastAnonymous)
+        let anonymous = current.map { $0.email == nil ? UserID($0.userID) : nil } ?? lastAnonymous
+        let isAnonymous = owner != nil && owner == anonymous
         return { user in
-            guard let owner, owner != user, !merges, !isAnonymous else { return }
-            let name = current.flatMap { $0.userID == owner ? $0.email : nil } ?? owner
+            guard let owner, owner != user.map({ UserID($0) }), !merges, !isAnonymous else { return }
+            let name = current.flatMap { UserID($0.userID) == owner ? $0.email : nil } ?? owner.rawValue
             throw ControlError(
                 .conflict, "The tasks in \(directory) belong to another account (\(name)); nothing was changed.",
                 hint:
@@ -192,7 +199,7 @@ actor Account {
     /// - Parameter owner: The account that the tasks directory belongs to; nil if it belongs to
     ///   none.
     func finishSignIn(
-        _ decision: ProviderSignInDecision, directory: String, of owner: String?
+        _ decision: ProviderSignInDecision, directory: String, of owner: UserID?
     ) async throws -> AccountSummary {
         let (request, identityServer) = try await providers.request(of: decision.id)
         let session = session
@@ -202,7 +209,7 @@ actor Account {
             } else {
                 let accept = await acceptance(of: owner, directory: directory, merges: decision.merges)
                 let current = await session.current
-                let brings = owner != nil && owner == current?.userID
+                let brings = owner != nil && owner == current.map { UserID($0.userID) }
                 try await providers.finish(decision.id) { credential in
                     try await session.signIn(
                         server: identityServer, with: credential, invitation: request.invitation, bringsObjects: brings,
@@ -264,10 +271,10 @@ actor Account {
     }
 
     /// Returns the id of another account of the server, by its e-mail address or its id.
-    func userID(of user: String) async throws -> String {
-        guard user.contains("@") else { return user }
+    func userID(of user: String) async throws -> UserID {
+        guard user.contains("@") else { return UserID(user) }
         do {
-            if let id = try await session.userID(of: user) { return id }
+            if let id = try await session.userID(of: user) { return UserID(id) }
         } catch let error as IdentityError {
             throw ControlError(signingIn: error).caused(by: error)
         }
@@ -329,9 +336,9 @@ actor Account {
 
     /// The anonymous account that this machine was last signed out of. It cannot be signed in to
     /// again, so its tasks continue in the next account.
-    private var lastAnonymous: String? {
+    private var lastAnonymous: UserID? {
         guard let bytes = try? FileSystem.readIfPresent(state.lastAnonymous, limit: 1024) else { return nil }
-        return String(validating: bytes, as: UTF8.self)
+        return String(validating: bytes, as: UTF8.self).map { UserID($0) }
     }
 
     /// Checks whether the accounts of the session are back on the server, if they were missing.

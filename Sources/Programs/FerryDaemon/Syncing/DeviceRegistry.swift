@@ -1,5 +1,6 @@
 import DocumentClient
 import DocumentModel
+import TaskModel
 
 /// The machines of an account, in documents `devices/{user}.{replica}`, or `devices/{replica}` for
 /// older machines, with `userId`, `name`, `version`, `createdTime` and `lastSeenTime`.
@@ -16,14 +17,14 @@ struct DeviceRegistry: Sendable {
     }
 
     private let client: DocumentDatabase
-    private let userID: String
+    private let userID: UserID
     private let name: String
 
     private static let collection = "devices"
     /// The interval at which a machine announces itself.
     private static let interval = Duration.seconds(3600)
 
-    init(client: DocumentDatabase, userID: String, name: String) {
+    init(client: DocumentDatabase, userID: UserID, name: String) {
         self.client = client
         self.userID = userID
         self.name = name
@@ -72,7 +73,7 @@ struct DeviceRegistry: Sendable {
                 .merge(
                     document,
                     [
-                        FieldPath(key: "userId"): .string(userID), FieldPath(key: "name"): .string(deviceName),
+                        FieldPath(key: "userId"): .string(userID.rawValue), FieldPath(key: "name"): .string(deviceName),
                         FieldPath(key: "version"): .string(DaemonTool.version),
                     ], transforms: times.map { FieldTransform(FieldPath(key: $0), .serverTimestamp) }))
         }
@@ -86,7 +87,7 @@ struct DeviceRegistry: Sendable {
             let fields = document.fields(pendingTimes: .previous)
             let id = document.name.id
             return Device(
-                id: id.hasPrefix("\(userID).") ? String(id.dropFirst(userID.count + 1)) : id,
+                id: id.hasPrefix("\(userID).") ? String(id.dropFirst(userID.rawValue.count + 1)) : id,
                 name: fields["name"]?.stringValue ?? "", version: fields["version"]?.stringValue,
                 lastSeen: fields["lastSeenTime"]?.timestampValue)
         }.sorted { ($0.name, $0.id) < ($1.name, $1.id) }
@@ -95,7 +96,7 @@ struct DeviceRegistry: Sendable {
     private func query(in database: DatabaseName) -> Query {
         Query(
             parent: ParentName(database), collectionID: Self.collection,
-            filter: .field(FieldPath(key: "userId"), .equal, .string(userID)))
+            filter: .field(FieldPath(key: "userId"), .equal, .string(userID.rawValue)))
     }
 }
 

@@ -8,6 +8,7 @@ import SQLite
 import SystemIO
 import SystemService
 import TaskFolder
+import TaskModel
 import TaskSync
 
 /// Runs the stack of the signed-in account, and restarts it when it fails.
@@ -26,8 +27,6 @@ actor SyncEngine {
     private let hub: EventHub
     private let logger: Logger
     private let gate: AsyncGate
-    /// The id of the account to which tasks belong before the first sign-in.
-    static let aloneID = "alone"
     /// The operations in progress, also while they are stuck.
     nonisolated let activity = Activity(now: Environment.system.now)
 
@@ -76,7 +75,7 @@ actor SyncEngine {
         // If the server must first be asked for the addresses of its parts, do not wait for it.
         let opened = AsyncGate(isOpen: await !account.knowsServer)
         guard await account.current != nil else {
-            if directoryAccount == Self.aloneID { await startAlone() }
+            if directoryAccount == .alone { await startAlone() }
             return
         }
         await start(takesOver: takesOver, opened: opened)
@@ -85,7 +84,7 @@ actor SyncEngine {
     /// Starts the stack of a machine before the first sign-in, which sends the tasks to the server.
     /// Does nothing if the tasks directory belongs to an account, whose tasks a sign-in continues.
     func startAlone() async {
-        guard await account.current == nil, [nil, Self.aloneID].contains(directoryAccount) else { return }
+        guard await account.current == nil, [nil, .alone].contains(directoryAccount) else { return }
         await start(takesOver: false, opened: AsyncGate(isOpen: false))
     }
 
@@ -165,9 +164,9 @@ actor SyncEngine {
     }
 
     private func open() async throws -> SyncStack {
-        let userID = await account.current?.userID ?? Self.aloneID
-        let server = userID == Self.aloneID ? .none : try await account.describeServer()
-        let replica = state.replica(of: server.identity(of: userID))
+        let userID = await account.user
+        let server = userID == .alone ? .none : try await account.describeServer()
+        let replica = state.replica(of: server.identity(of: userID.rawValue))
         var place = try S3Configuration(endpoint: server.objects, bucket: server.bucket, region: server.region)
         // It is unknown whether the stores of others support these.
         if server.keepsObjects { (place.integrity, place.usesArchives) = (.crc32c, true) }
@@ -180,7 +179,7 @@ actor SyncEngine {
             server.keepsObjects
             ? limited
             : CollectedObjectStore(
-                limited, namespace: try ObjectNamespace(user: userID), storeTime: { store.storeTime })
+                limited, namespace: try ObjectNamespace(user: userID.rawValue), storeTime: { store.storeTime })
         var configuration = configuration
         configuration.rebinds = rebinds || takesOver && isOfAnother(than: userID)
         (takesOver, rebinds) = (false, false)
@@ -236,7 +235,7 @@ actor SyncEngine {
 
     /// Throws the reason why this machine cannot access its objects.
     func probeObjects() async throws {
-        guard let userID = await account.current?.userID else { return }
+        guard case let userID = await account.user, userID != .alone else { return }
         _ = try await objects?.list(prefix: "\(userID)/", after: nil, limit: 1)
     }
 
@@ -256,14 +255,14 @@ actor SyncEngine {
     }
 
     /// Whether the tasks directory bears the mark of another account.
-    private func isOfAnother(than userID: String) -> Bool { directoryAccount.map { $0 != userID } ?? false }
+    private func isOfAnother(than userID: UserID) -> Bool { directoryAccount.map { $0 != userID } ?? false }
 
     /// The account whose mark the tasks directory carries; nil if it has none.
-    nonisolated var directoryAccount: String? {
+    nonisolated var directoryAccount: UserID? {
         guard let root = try? DirectoryTaskFolder(disk: KernelDisk(path: configuration.tasks)).rootState(),
             case .valid(let marker) = root.marker
         else { return nil }
-        return marker.account
+        return UserID(marker.account)
     }
 
     /// Records why a stack failed.
@@ -273,10 +272,10 @@ actor SyncEngine {
         case let error as ControlError: trouble = Trouble(message: error.message, hint: error.hint)
         default: trouble = Trouble(message: "\(error)", hint: "For details: journalctl --user -u ferryd")
         }
-        let userID = await account.current?.userID
-        let server = userID == nil ? ServerDescription.none : try? await account.describeServer()
-        if error.isCorruption, let server, case let userID = userID ?? Self.aloneID {
-            do { try setAside(state.replica(of: server.identity(of: userID))) } catch {
+        let userID = await account.user
+        let server = userID == .alone ? ServerDescription.none : try? await account.describeServer()
+        if error.isCorruption, let server {
+            do { try setAside(state.replica(of: server.identity(of: userID.rawValue))) } catch {
                 logger.error("the damaged state file cannot be renamed", ["error": "\(error)"])
             }
         }
@@ -387,4 +386,9 @@ extension Error {
         default: false
         }
     }
+}
+
+extension UserID {
+    /// The user to whom tasks belong before the first sign-in.
+    static let alone = UserID("alone")
 }

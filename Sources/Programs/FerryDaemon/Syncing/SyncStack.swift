@@ -8,6 +8,7 @@ import Synchronization
 import SystemIO
 import SystemService
 import TaskFolder
+import TaskModel
 import TaskSync
 
 /// The parts that sync an account's tasks: the replica with its client, the bridge to the files,
@@ -32,7 +33,7 @@ final class SyncStack: Sendable {
 
     /// Opens the state file. Blocks.
     init(
-        _ server: ServerDescription, userID: String, account: Account, replica: String, repairs: Bool,
+        _ server: ServerDescription, userID: UserID, account: Account, replica: String, repairs: Bool,
         objects: any ObjectStore, configuration: DaemonConfiguration, rootLock: RootLock, activity: Activity,
         logger: Logger
     ) throws {
@@ -49,7 +50,7 @@ final class SyncStack: Sendable {
                 token: { try await account.token(isRefused: $0) }))
         var options = ClientOptions()
         options.policies = .tasks
-        options.remoteIdentity = server.identity(of: userID)
+        options.remoteIdentity = server.identity(of: userID.rawValue)
         options.repairs = repairs
         client = try DocumentDatabase(path: replica, database: database, remote: remote, options: options)
         var settings = TaskSync.Configuration(

@@ -1,4 +1,5 @@
 import Control
+import TaskModel
 import TaskSync
 
 /// The lists with their counts.
@@ -9,14 +10,14 @@ enum TaskLists {
     /// Returns the lists: the default list first, then by name.
     ///
     /// - Parameter user: The user of this machine.
-    static func summaries(of catalog: TaskCatalog, for user: String?) -> [ListSummary] {
+    static func summaries(of catalog: TaskCatalog, for user: UserID) -> [ListSummary] {
         var summaries: [String: ListSummary] = [
             "": ListSummary(id: "", name: inbox, openCount: 0, taskCount: 0)
         ]
         for (id, name) in catalog.listNames {
             var summary = ListSummary(id: id, name: name, openCount: 0, taskCount: 0)
             if let sharing = catalog.sharing[id] {
-                func word(_ user: String) -> String { sharing.names[user] ?? user }
+                func word(_ user: UserID) -> String { sharing.names[user] ?? user.rawValue }
                 summary.owner = sharing.owner.flatMap { $0 == user ? nil : word($0) }
                 summary.sharedWith = sharing.members.map(word).sorted()
             }

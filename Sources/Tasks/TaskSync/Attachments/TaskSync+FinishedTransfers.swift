@@ -137,7 +137,7 @@ extension TaskSync {
     /// Uploads have stored files: their tasks say so, as far as the files are still those that were stored.
     private func record(_ uploads: [(transfer: FinishedTransfer, file: UploadedFile, stamp: FileStamp)]) async throws {
         guard !uploads.isEmpty else { return }
-        let namespace = try ObjectNamespace(user: configuration.userID)
+        let namespace = try ObjectNamespace(user: configuration.userID.rawValue)
         var byTask: [String: [Upload]] = [:]
         var paths: [TaskPath] = []
         let places = uploads.compactMap { upload in
@@ -213,7 +213,7 @@ extension TaskSync {
     }
 
     private static func record(
-        _ uploads: [Upload], of task: String, beside here: Set<String>, _ namespace: ObjectNamespace, _ userID: String,
+        _ uploads: [Upload], of task: String, beside here: Set<String>, _ namespace: ObjectNamespace, _ userID: UserID,
         _ environment: Environment, _ time: Int64, _ transaction: ReplicaTransaction
     ) throws -> Recorded {
         let name = try DocumentName(database: transaction.databaseName, collection: "tasks", id: task)
@@ -300,7 +300,7 @@ extension TaskSync {
             for item in part { fields.setValue(item.value, at: item.path.segments[...]) }
             let history = TaskHistory.writes(
                 of: part.compactMap(\.displaced), from: before, task: name,
-                userID: before["userId"]?.stringValue ?? userID, replica: transaction.replicaID,
+                userID: before["userId"]?.stringValue.map { UserID($0) } ?? userID, replica: transaction.replicaID,
                 baseTime: view.updateTime, id: DocumentID.make(in: environment))
             let mutation = Mutation(
                 .merge, name, fields: fields, mask: Set(part.map(\.path)).sorted(), transforms: transforms,

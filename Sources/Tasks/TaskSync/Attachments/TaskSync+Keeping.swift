@@ -19,7 +19,7 @@ extension TaskSync {
     /// - Returns: The steps that undo the change, none for an attachment that the task has already;
     ///   an empty array if the task is gone.
     static func setAttachments(
-        _ values: [String: Value?], of task: String, as kind: UndoStep.Kind, userID: String, merge: String,
+        _ values: [String: Value?], of task: String, as kind: UndoStep.Kind, userID: UserID, merge: String,
         _ transaction: ReplicaTransaction
     ) throws -> [UndoStep] {
         let view = try transaction.task(task)
@@ -49,7 +49,7 @@ extension TaskSync {
 
     /// See `setAttachments`.
     static func setAttachment(
-        _ attachment: String, of task: String, to value: Value?, as kind: UndoStep.Kind, userID: String, merge: String,
+        _ attachment: String, of task: String, to value: Value?, as kind: UndoStep.Kind, userID: UserID, merge: String,
         _ transaction: ReplicaTransaction
     ) throws -> UndoStep? {
         try setAttachments([attachment: value], of: task, as: kind, userID: userID, merge: merge, transaction).first
@@ -151,11 +151,12 @@ extension Mutation {
     ///   - view: The task before the change, with `fields`.
     ///   - merge: Names the history entries; not used before.
     func keeping(
-        _ displaced: [Merge.DisplacedValue], of view: DocumentSnapshot, _ fields: [String: Value], userID: String,
+        _ displaced: [Merge.DisplacedValue], of view: DocumentSnapshot, _ fields: [String: Value], userID: UserID,
         replica: String, merge: String
     ) -> Mutation {
         let history = TaskHistory.writes(
-            of: displaced, from: fields, task: name, userID: fields["userId"]?.stringValue ?? userID, replica: replica,
+            of: displaced, from: fields, task: name,
+            userID: fields["userId"]?.stringValue.map { UserID($0) } ?? userID, replica: replica,
             baseTime: view.updateTime, id: merge)
         return Mutation(
             kind, name, fields: self.fields, mask: mask, transforms: transforms, companions: companions + history)

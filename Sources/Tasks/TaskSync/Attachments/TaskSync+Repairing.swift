@@ -83,9 +83,9 @@ extension TaskSync {
     /// The file of `row` is what the attachment says, and others cannot get it.
     func queueRepair(_ row: AttachmentRow, _ attachment: TaskAttachment) {
         // Only its owner may put objects there.
-        guard let owner = attachment.manifest?.split(separator: "/").first, owner == configuration.userID else {
-            return
-        }
+        guard let owner = attachment.manifest?.split(separator: "/").first,
+            UserID(String(owner)) == configuration.userID
+        else { return }
         queueUpload(row.task, row.name, size: row.stamp.size, isRepair: true)
     }
 }

@@ -101,7 +101,7 @@ extension TaskSync {
             id: Self.idOfDownload(task, attachment, key), task: task, attachment: attachment, name: file.name,
             isUpload: false, size: file.size ?? 0)
         transfer.content = content
-        transfer.owner = key.split(separator: "/").first.map(String.init)
+        transfer.owner = key.split(separator: "/").first.map { UserID(String($0)) }
         transfer.sha256 = file.sha256
         transfer.expected =
             file.size.map { .exactly($0) } ?? .atMost(min(limit ?? Self.undeclaredLimit, Self.undeclaredLimit))
@@ -134,7 +134,7 @@ extension TaskSync {
         transfer.isStored = false
         let run = transfer.run
         do {
-            let namespace = try ObjectNamespace(user: transfer.owner ?? configuration.userID)
+            let namespace = try ObjectNamespace(user: (transfer.owner ?? configuration.userID).rawValue)
             if transfer.isUpload {
                 guard let taskFile = index.path(of: transfer.task) else { return end(id, .cancelled) }
                 let path = try taskFile.attachmentsDirectory().appending(transfer.name)

@@ -4,6 +4,7 @@ import DocumentModel
 package import ObjectStorage
 import SystemIO
 import TaskFolder
+import TaskModel
 
 /// An attachment on its way up or down.
 ///
@@ -60,13 +61,13 @@ package struct Transfer: Sendable {
         }
     }
     /// Whose objects the bytes are among: of a shared list's attachments each user keeps those that he uploaded.
-    var owner: String?
+    var owner: UserID?
     var sha256: String?
     /// How many bytes a file that comes may have.
     var expected = ExpectedSize.atMost(0)
     /// The key of the object through which the content of a file that comes is found.
     var contentKey: String? {
-        guard let content, let owner, let namespace = try? ObjectNamespace(user: owner) else { return nil }
+        guard let content, let owner, let namespace = try? ObjectNamespace(user: owner.rawValue) else { return nil }
         return content.key(in: namespace).text
     }
     /// Of the file that comes or goes.

@@ -46,11 +46,11 @@ package struct TaskEdit: Sendable {
 
     /// A snooze of the reminders by one user.
     package struct Snooze: Sendable {
-        package var user: String
+        package var user: UserID
         /// The time at which the task is shown again; nil ends the snooze.
         package var until: Timestamp?
 
-        package init(user: String, until: Timestamp?) {
+        package init(user: UserID, until: Timestamp?) {
             self.user = user
             self.until = until
         }

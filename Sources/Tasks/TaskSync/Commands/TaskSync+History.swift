@@ -198,7 +198,7 @@ extension TaskSync {
     ///   - keepsStanding: whether what stands goes to the history; attachments always do.
     ///   - merge: names the history entries; not used before.
     static func takeBack(
-        _ group: [Displacement], keepsStanding: Bool = false, userID: String, merge: String,
+        _ group: [Displacement], keepsStanding: Bool = false, userID: UserID, merge: String,
         _ transaction: ReplicaTransaction
     ) throws -> UndoStep? {
         guard let first = group.first, let task = first.name.parent else { return nil }

@@ -9,12 +9,12 @@ struct AttachmentRoom {
     static let reserve = 512
 
     let document: DocumentName
-    let userID: String
+    let userID: UserID
     /// In bytes, with the attachments that were added.
     private(set) var used: Int
 
     /// - Parameter view: The task's document. Times that the server is still to set take their room too.
-    init(_ view: DocumentSnapshot, userID: String) {
+    init(_ view: DocumentSnapshot, userID: UserID) {
         document = view.name
         self.userID = userID
         used = DocumentLimits.size(of: view.name, fields: view.fields(pendingTimes: .estimate(.distantPast)))

@@ -29,13 +29,13 @@ enum ConcurrentCreation {
     ///   - replica: This replica.
     /// - Returns: The version from which both continue, as the bytes of a file; `nil` if they stay two tasks.
     static func commonVersion(
-        _ local: Local, _ other: DocumentSnapshot, named name: String, userID: String, replica: String
+        _ local: Local, _ other: DocumentSnapshot, named name: String, userID: UserID, replica: String
     ) -> [UInt8]? {
         let (mine, theirs) = (local.view.fields(pendingTimes: .previous), other.fields(pendingTimes: .previous))
         guard let time = other.createTime, time > local.knownTime,
             local.view.createTime.map({ time < $0 }) ?? true,
             isLiving(local.view, mine), isLiving(other, theirs),
-            [mine, theirs].allSatisfy({ $0["userId"]?.stringValue == userID }),
+            [mine, theirs].allSatisfy({ $0["userId"]?.stringValue == userID.rawValue }),
             mine["listId"] == theirs["listId"],
             writers(mine).allSatisfy({ $0 == replica }), !writers(theirs).contains(replica)
         else { return nil }

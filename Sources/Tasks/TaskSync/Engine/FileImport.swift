@@ -7,9 +7,9 @@ import TaskModel
 /// What a change of a task file means for its document. Pure.
 struct FileImport {
     let name: DocumentName
-    let userID: String
+    let userID: UserID
     /// The owners of the lists of others that the user may use.
-    let hosts: [String: String]
+    let hosts: [String: UserID]
     let replica: String
     /// The day of completions that files say without a day.
     let today: CivilDate
@@ -24,8 +24,8 @@ struct FileImport {
     ///   - id: names what is displaced; not used before.
     ///   - isBack: whether the file was deleted since it was in step, which its user has taken back by making it again.
     func mutation(
-        shadow: Said?, file: Said, view: DocumentSnapshot, unseen: [Merge.DisplacedValue] = [], id: String,
-        isBack: Bool = false
+        shadow: Said?, file: Said, view: DocumentSnapshot, unseen: [Merge.DisplacedValue] = [],
+        id: String, isBack: Bool = false
     ) -> Mutation? {
         let (shadow, file) = (shadow?.settled(on: today), file.settled(on: today, after: shadow))
         // Of a document that is awaited, what the file said when it was in step is all that is known.
@@ -60,7 +60,7 @@ struct FileImport {
         let kept = unseen.filter { unseen in !displaced.contains { $0.field == unseen.field } }
         func history(of values: [Merge.DisplacedValue], id: String, isDismissed: Bool = false) -> [Write] {
             TaskHistory.writes(
-                of: values, from: known, task: name, userID: known["userId"]?.stringValue ?? userID,
+                of: values, from: known, task: name, userID: known["userId"]?.stringValue.map { UserID($0) } ?? userID,
                 replica: replica, baseTime: view.updateTime, id: id, isDismissed: isDismissed)
         }
         var companions = history(of: displaced + kept, id: id)

@@ -1,6 +1,7 @@
 import DocumentClient
 import Reconciliation
 import TaskFolder
+import TaskModel
 
 /// Which directory is which list.
 struct ListIndex {
@@ -27,19 +28,19 @@ struct ListIndex {
     /// machines that make it apart make one list: the first one that no list of another name has.
     ///
     /// They begin with the user's id and a dot: the server lets nobody else make documents with such ids.
-    static func ids(named name: String, of userID: String) -> [String] {
+    static func ids(named name: String, of userID: UserID) -> [String] {
         formerIDs(named: name, of: userID).map { "\(userID).\($0)" }
     }
 
     /// The ids that lists of this name got before: others could make them first. Lists that have them keep them.
-    static func formerIDs(named name: String, of userID: String) -> [String] {
+    static func formerIDs(named name: String, of userID: UserID) -> [String] {
         (1...9).map { number in
             DocumentID.derived(from: "ferry list\n\(userID)\n\(number == 1 ? name : "\(name)\n\(number)")")
         }
     }
 
     /// Whether a user may make a list with this id: not with one that begins with another user's id.
-    static func mayMake(_ list: String, _ userID: String) -> Bool {
+    static func mayMake(_ list: String, _ userID: UserID) -> Bool {
         !list.utf8.contains(UInt8(ascii: ".")) || list.utf8.starts(with: "\(userID).".utf8)
     }
 

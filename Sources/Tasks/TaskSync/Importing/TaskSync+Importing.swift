@@ -278,7 +278,7 @@ extension TaskSync {
     }
 
     private static func take(
-        _ file: ImportedFile, _ row: FileRow?, list: String?, _ userID: String, _ hosts: [String: String],
+        _ file: ImportedFile, _ row: FileRow?, list: String?, _ userID: UserID, _ hosts: [String: UserID],
         _ merge: String, _ time: Int64, _ transaction: ReplicaTransaction, _ tables: SyncTables
     ) throws -> (row: FileRow, isAppended: Bool) {
         let name = try DocumentName(database: transaction.databaseName, collection: "tasks", id: file.task)

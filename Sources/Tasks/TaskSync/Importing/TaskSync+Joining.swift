@@ -143,7 +143,7 @@ extension TaskSync {
             let view = try transaction.task(task)
             let fields = view.fields(pendingTimes: .previous)
             guard view.exists, try SyncTables(transaction).file(task) == nil,
-                fields["userId"]?.stringValue == userID,
+                fields["userId"]?.stringValue == userID.rawValue,
                 fields[TaskOrigin.creator]?.stringValue != transaction.replicaID
             else { return nil }
             return ConcurrentCreation.commonVersion(file.bytes, fields, named: path.name)

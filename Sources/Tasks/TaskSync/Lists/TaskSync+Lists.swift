@@ -380,7 +380,7 @@ extension TaskSync {
             of: [
                 Merge.DisplacedValue(
                     field: FieldPath(key: "name"), value: .string(name), side: .theirs, reason: .changedOnBothSides)
-            ], from: [:], task: view.name, userID: view["userId"]?.stringValue ?? "", replica: replica,
+            ], from: [:], task: view.name, userID: UserID(view["userId"]?.stringValue ?? ""), replica: replica,
             baseTime: view.updateTime, id: id)
     }
 
@@ -396,7 +396,7 @@ extension TaskSync {
     }
 
     static func make(
-        list name: DocumentName, called title: String, _ userID: String, in transaction: ReplicaTransaction
+        list name: DocumentName, called title: String, _ userID: UserID, in transaction: ReplicaTransaction
     ) throws {
         let fields = TaskList(name: title, userId: userID).documentFields
         try transaction.append(

@@ -1,6 +1,7 @@
 package import DocumentClient
 import DocumentModel
 import Merge
+import TaskModel
 
 /// `tasks/{id}/history/{auto}`: a value that a merge displaced, or that a user removed or replaced.
 ///
@@ -23,7 +24,7 @@ enum TaskHistory {
     ///   - id: unique to this merge; the entries' ids begin with it.
     ///   - isDismissed: whether they are kept, but are no conflict that somebody should look at.
     static func writes(
-        of displaced: [Merge.DisplacedValue], from theirs: [String: Value], task: DocumentName, userID: String,
+        of displaced: [Merge.DisplacedValue], from theirs: [String: Value], task: DocumentName, userID: UserID,
         replica: String, baseTime: Timestamp?, id: String, isDismissed: Bool = false
     ) -> [Write] {
         displaced.enumerated().compactMap { index, entry in
@@ -32,7 +33,8 @@ enum TaskHistory {
             var fields = MergePolicy.tasks.origin(of: entry, mine: nil, theirs: theirs)
             fields.merge([
                 "field": .string(entry.field.isDocumentName ? "__document__" : entry.field.description),
-                "replica": .string(replica), "reason": .string(entry.reason.rawValue), "userId": .string(userID),
+                "replica": .string(replica), "reason": .string(entry.reason.rawValue),
+                "userId": .string(userID.rawValue),
             ]) { $1 }
             fields["value"] = entry.value
             fields["listId"] = theirs["listId"]

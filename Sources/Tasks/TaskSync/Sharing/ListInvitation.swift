@@ -1,4 +1,5 @@
 package import DocumentModel
+package import TaskModel
 
 /// An invitation to a list that waits for its recipient, as `invitations/{from}.{to}.{list}` says.
 ///
@@ -7,8 +8,8 @@ package struct ListInvitation: Sendable, Hashable {
     /// The document's id.
     package let id: String
     /// The user ids of the list's owner and of the recipient.
-    package let from: String
-    package let to: String
+    package let from: UserID
+    package let to: UserID
     package let list: String
     package let listName: String
     /// The e-mail addresses of both, as the owner gave them.
@@ -29,8 +30,8 @@ package struct ListInvitation: Sendable, Hashable {
             let list = fields["listId"]?.stringValue, !list.isEmpty
         else { return nil }
         self.id = id
-        self.from = from
-        self.to = to
+        self.from = UserID(from)
+        self.to = UserID(to)
         self.list = list
         listName = fields["listName"]?.stringValue ?? ""
         fromName = fields["fromName"]?.stringValue ?? from
@@ -39,24 +40,24 @@ package struct ListInvitation: Sendable, Hashable {
     }
 
     /// The document id of an invitation.
-    static func id(from: String, to: String, list: String) -> String { "\(from).\(to).\(list)" }
+    static func id(from: UserID, to: UserID, list: String) -> String { "\(from).\(to).\(list)" }
 
     /// The queries whose results are the invitations to and from a user, and the users that the user blocks.
-    static func queries(of user: String, in database: DatabaseName) -> [Query] {
+    static func queries(of user: UserID, in database: DatabaseName) -> [Query] {
         let parent = ParentName(database)
         return [
-            Query(parent: parent, collectionID: collection, filter: .field(toField, .equal, .string(user))),
-            Query(parent: parent, collectionID: collection, filter: .field(fromField, .equal, .string(user))),
+            Query(parent: parent, collectionID: collection, filter: .field(toField, .equal, .string(user.rawValue))),
+            Query(parent: parent, collectionID: collection, filter: .field(fromField, .equal, .string(user.rawValue))),
             Query(
                 parent: parent, collectionID: blocks,
-                filter: .field(FieldPath(key: "userId"), .equal, .string(user))),
+                filter: .field(FieldPath(key: "userId"), .equal, .string(user.rawValue))),
         ]
     }
 }
 
 /// An account whose invitations are refused.
 package struct BlockedUser: Sendable, Hashable {
-    package let user: String
+    package let user: UserID
     /// The e-mail address under which it was blocked.
     package let name: String
 }

@@ -1,13 +1,13 @@
 import DocumentModel
-import TaskModel
+package import TaskModel
 
 /// Whose a list is and who may use it, as its document says.
 package struct ListSharing: Sendable, Hashable {
-    package var owner: String?
+    package var owner: UserID?
     /// The users who may read and write its tasks besides the owner.
-    package var members: [String]
+    package var members: [UserID]
     /// What to call owner and members, by id: their e-mail addresses when the list was shared.
-    package var names: [String: String]
+    package var names: [UserID: String]
 
     /// `lists/{id}.names`.
     static let namesField = FieldPath(key: "names")
@@ -16,14 +16,17 @@ package struct ListSharing: Sendable, Hashable {
         let list = TaskList(fields: fields)
         owner = list.userId
         members = list.sharedWith
-        names = (fields["names"]?.mapValue ?? [:]).compactMapValues(\.stringValue)
+        let names = (fields["names"]?.mapValue ?? [:]).compactMap { user, name in
+            name.stringValue.map { (UserID(user), $0) }
+        }
+        self.names = Dictionary(names) { $1 }
     }
 
     /// The owner, if it is another user who lets `user` use the list.
-    func host(of user: String) -> String? { owner != user && members.contains(user) ? owner : nil }
+    func host(of user: UserID) -> UserID? { owner != user && members.contains(user) ? owner : nil }
 
     /// Whose a task in a list is: the list's owner's, so that it stays with the others when a member leaves.
-    static func owner(ofTasksIn list: String?, hosts: [String: String], user: String) -> String {
+    static func owner(ofTasksIn list: String?, hosts: [String: UserID], user: UserID) -> UserID {
         list.flatMap { hosts[$0] } ?? user
     }
 }

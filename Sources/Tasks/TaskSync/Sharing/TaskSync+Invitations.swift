@@ -1,6 +1,7 @@
 import DocumentClient
 import DocumentModel
 import SystemIO
+package import TaskModel
 
 /// Invitations to lists: nothing of a list comes here before its invitation is accepted.
 extension TaskSync {
@@ -24,7 +25,7 @@ extension TaskSync {
     /// - Parameters:
     ///   - name: the other's e-mail address.
     ///   - ownName: this account's.
-    package func invite(_ user: String, named name: String, to list: String, ownName: String) async throws {
+    package func invite(_ user: UserID, named name: String, to list: String, ownName: String) async throws {
         let me = configuration.userID
         let (document, invitation, listName) = try await withExclusiveAccess {
             try await client.transaction { transaction in
@@ -41,7 +42,7 @@ extension TaskSync {
                 }
                 if sharing.names[me] != ownName {
                     try transaction.append(
-                        .merge(document, [ListSharing.namesField.appending(me): .string(ownName)]))
+                        .merge(document, [ListSharing.namesField.appending(me.rawValue): .string(ownName)]))
                 }
                 let invitation = try DocumentName(
                     database: database, collection: ListInvitation.collection,
@@ -54,8 +55,8 @@ extension TaskSync {
             transaction.set(
                 invitation,
                 [
-                    "from": .string(me), "to": .string(user), "listId": .string(list), "listName": .string(listName),
-                    "fromName": .string(ownName), "toName": .string(name),
+                    "from": .string(me.rawValue), "to": .string(user.rawValue), "listId": .string(list),
+                    "listName": .string(listName), "fromName": .string(ownName), "toName": .string(name),
                 ], transforms: [FieldTransform(FieldPath(key: "createdTime"), .serverTimestamp)])
         }
     }
@@ -75,8 +76,10 @@ extension TaskSync {
             database: database, collection: ListInvitation.collection, id: invitation.id)
         try await online("accept the invitation; perhaps it was taken back") { transaction in
             transaction.update(
-                list, [ListSharing.namesField.appending(me): .string(invitation.toName)],
-                transforms: [FieldTransform(FieldPath(key: "sharedWith"), .appendMissingElements([.string(me)]))])
+                list, [ListSharing.namesField.appending(me.rawValue): .string(invitation.toName)],
+                transforms: [
+                    FieldTransform(FieldPath(key: "sharedWith"), .appendMissingElements([.string(me.rawValue)]))
+                ])
             transaction.delete(document)
         }
     }
@@ -102,8 +105,8 @@ extension TaskSync {
             return try transaction.documents(query).compactMap { view -> BlockedUser? in
                 // The part behind the user's own id.
                 guard view.name.id.utf8.starts(with: "\(user).".utf8) else { return nil }
-                let other = String(view.name.id.dropFirst(user.count + 1))
-                return BlockedUser(user: other, name: view.fields["name"]?.stringValue ?? other)
+                let other = String(view.name.id.dropFirst(user.rawValue.count + 1))
+                return BlockedUser(user: UserID(other), name: view.fields["name"]?.stringValue ?? other)
             }
         }
         return found.sorted { ($0.name, $0.user) < ($1.name, $1.user) }
@@ -113,7 +116,7 @@ extension TaskSync {
     /// shared already stay shared.
     ///
     /// - Parameter name: the other's e-mail address.
-    package func setBlocked(_ other: String, named name: String, _ isBlocked: Bool) async throws {
+    package func setBlocked(_ other: UserID, named name: String, _ isBlocked: Bool) async throws {
         let user = configuration.userID
         guard other != user else { throw TaskSyncError(.invalid, "This is your own account.") }
         if isBlocked { try await remove(invitations().filter { $0.from == other && $0.to == user }) }
@@ -128,7 +131,7 @@ extension TaskSync {
             guard isBlocked else { return try transaction.append(.delete(block)) }
             try transaction.append(
                 .set(
-                    block, ["userId": .string(user), "name": .string(name)],
+                    block, ["userId": .string(user.rawValue), "name": .string(name)],
                     transforms: [FieldTransform(FieldPath(key: "createdTime"), .serverTimestamp)]))
         }
     }

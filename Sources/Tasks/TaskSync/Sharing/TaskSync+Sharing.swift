@@ -2,22 +2,22 @@ import DocumentClient
 import DocumentModel
 import SystemService
 import TaskFolder
-import TaskModel
+package import TaskModel
 
 /// Lists that users share: each sees the others' as a directory of its own.
 extension TaskSync {
     /// Others' lists that this user may use.
-    static func sharedLists(with userID: String, in database: DatabaseName) -> Query {
+    static func sharedLists(with userID: UserID, in database: DatabaseName) -> Query {
         Query(
             parent: ParentName(database), collectionID: "lists",
-            filter: .field(FieldPath(key: "sharedWith"), .arrayContains, .string(userID)))
+            filter: .field(FieldPath(key: "sharedWith"), .arrayContains, .string(userID.rawValue)))
     }
 
     /// What makes up a list of somebody else's that this user may use: its tasks, and what merges displaced of them.
-    private static func queries(of list: String, host: String, in database: DatabaseName) -> [Query] {
+    private static func queries(of list: String, host: UserID, in database: DatabaseName) -> [Query] {
         let parent = ParentName(database)
         let filter = Query.Filter.and([
-            .field(FieldPath(key: "userId"), .equal, .string(host)),
+            .field(FieldPath(key: "userId"), .equal, .string(host.rawValue)),
             .field(FieldPath(key: "listId"), .equal, .string(list)),
         ])
         return [
@@ -77,7 +77,7 @@ extension TaskSync {
         return true
     }
 
-    private func watch(_ list: String, of host: String) async throws {
+    private func watch(_ list: String, of host: UserID) async throws {
         let database = try await client.reading { $0.databaseName }
         // One that the server does not let this account watch must not keep the others from being current.
         try await client.keep(Self.queries(of: list, host: host, in: database), areOptional: true)
@@ -129,7 +129,7 @@ extension TaskSync {
 
     /// Takes a list from a user, or from all, and takes back invitations that wait. Where the list
     /// is somebody else's, this user leaves it.
-    package func unshare(_ list: String, from user: String?) async throws {
+    package func unshare(_ list: String, from user: UserID?) async throws {
         if hosts[list] != nil {
             guard user == nil || user == configuration.userID else {
                 throw TaskSyncError(.invalid, "Only the owner of the list can take it from others.")
@@ -149,17 +149,17 @@ extension TaskSync {
             if sharing.members.isEmpty { return [:] }
             let left = sharing.members.filter { user != nil && $0 != user }
             var changes: [FieldPath: Value?] = [
-                FieldPath(key: "sharedWith"): left.isEmpty ? nil : .array(left.map { .string($0) })
+                FieldPath(key: "sharedWith"): left.isEmpty ? nil : .array(left.map { .string($0.rawValue) })
             ]
             for gone in sharing.members where !left.contains(gone) {
-                changes[ListSharing.namesField.appending(gone)] = .some(nil)
+                changes[ListSharing.namesField.appending(gone.rawValue)] = .some(nil)
             }
             return changes
         }
     }
 
     private func change(
-        _ list: String, _ changes: @escaping @Sendable (ListSharing, String) throws -> [FieldPath: Value?]
+        _ list: String, _ changes: @escaping @Sendable (ListSharing, UserID) throws -> [FieldPath: Value?]
     ) async throws {
         let user = configuration.userID
         try await withExclusiveAccess {
@@ -183,28 +183,28 @@ extension TaskSync {
             let name = try DocumentName(database: transaction.databaseName, collection: "lists", id: list)
             let members = ListSharing(fields: try transaction.document(name).fields).members.filter { $0 != user }
             try transaction.append(
-                .merge(name, [FieldPath(key: "sharedWith"): .array(members.map { .string($0) })]))
+                .merge(name, [FieldPath(key: "sharedWith"): .array(members.map { .string($0.rawValue) })]))
         }
     }
 }
 
 extension SyncTables {
-    fileprivate func setHosts(_ hosts: [String: String]) throws {
+    fileprivate func setHosts(_ hosts: [String: UserID]) throws {
         try setState("hosts", HostRecord.text(of: hosts))
     }
 }
 
 /// The lists of others and their owners as a text, a line each. Ids come from elsewhere and may hold any character.
 enum HostRecord {
-    static func text(of hosts: [String: String]) -> String {
-        hosts.map { "\(escaped($0.key)) \(escaped($0.value))" }.sorted().joined(separator: "\n")
+    static func text(of hosts: [String: UserID]) -> String {
+        hosts.map { "\(escaped($0.key)) \(escaped($0.value.rawValue))" }.sorted().joined(separator: "\n")
     }
 
-    static func hosts(in text: String) -> [String: String] {
-        var hosts: [String: String] = [:]
+    static func hosts(in text: String) -> [String: UserID] {
+        var hosts: [String: UserID] = [:]
         for line in text.utf8.split(separator: UInt8(ascii: "\n")) {
             let parts = line.split(separator: UInt8(ascii: " ")).map { unescaped(Array($0)) }
-            if parts.count == 2 { hosts[parts[0]] = parts[1] }
+            if parts.count == 2 { hosts[parts[0]] = UserID(parts[1]) }
         }
         return hosts
     }

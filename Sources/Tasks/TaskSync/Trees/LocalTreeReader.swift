@@ -12,7 +12,7 @@ struct LocalTreeReader {
     let stored: StoredState
     let synced: SyncedTreeReader
     let remote: RemoteTree
-    let userID: String
+    let userID: UserID
     /// Whether the server has told of all documents by now.
     let isServerCurrent: Bool
 

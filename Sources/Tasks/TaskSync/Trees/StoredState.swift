@@ -46,13 +46,13 @@ struct StoredState: Sendable {
 /// The tree that the documents of a replica give.
 struct RemoteTreeReader {
     let stored: StoredState
-    let userID: String
+    let userID: UserID
     /// The name and the parent of each list. The name of a list's document is a path.
     private(set) var names: [String: (parent: NodeID?, name: FileName)] = [:]
     private var byName: [ExactText: NodeID] = [:]
     private var implied: [NodeID: NodeState] = [:]
 
-    init(_ stored: StoredState, userID: String) {
+    init(_ stored: StoredState, userID: UserID) {
         self.stored = stored
         self.userID = userID
         let names = stored.listDocuments.map { (id: $0.name.id, name: TaskList(fields: $0.fields).name, $0.createTime) }
@@ -124,7 +124,7 @@ struct RemoteTreeReader {
     ///   - now: the moment of the look, for a document that is about to go to the trash.
     ///   - keepsFields: whether the contents are more than a digest.
     static func state(
-        of view: DocumentSnapshot, _ row: FileRow?, userID: String, now: Retention.Moment,
+        of view: DocumentSnapshot, _ row: FileRow?, userID: UserID, now: Retention.Moment,
         keepsFields: Bool = true
     ) -> RemoteState {
         if view.isAwaited { return .unknown }
@@ -145,11 +145,12 @@ struct RemoteTreeReader {
     /// The fields of a list's document that no directory states.
     static func contents(ofList view: DocumentSnapshot) -> Contents {
         let shared = TaskList(fields: view.fields).sharedWith
-        return TaskState.contents(of: shared.isEmpty ? [:] : ["sharedWith": .array(shared.map { .string($0) })])
+        return TaskState.contents(
+            of: shared.isEmpty ? [:] : ["sharedWith": .array(shared.map { .string($0.rawValue) })])
     }
 
-    private static func node(_ state: NodeState, _ view: DocumentSnapshot, userID: String) -> RemoteNode {
-        let owner = view.fields["userId"]?.stringValue
+    private static func node(_ state: NodeState, _ view: DocumentSnapshot, userID: UserID) -> RemoteNode {
+        let owner = view.fields["userId"]?.stringValue.map { UserID($0) }
         return RemoteNode(
             state: state, version: version(of: view), created: view.createTime,
             access: owner == nil || owner == userID ? .full : .member)

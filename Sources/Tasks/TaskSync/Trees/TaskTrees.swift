@@ -14,7 +14,7 @@ extension Trees {
     ///   - files: the knowledge of the file of each task.
     ///   - otherTaskCount: the number of further tasks that have files.
     init(
-        of files: [String: PathState], otherTaskCount: Int, userID: String, machineTime: Int64,
+        of files: [String: PathState], otherTaskCount: Int, userID: UserID, machineTime: Int64,
         _ transaction: ReplicaTransaction
     ) throws {
         self.init()

@@ -2,14 +2,14 @@ package import DocumentClient
 package import DocumentModel
 package import Reconciliation
 package import TaskFolder
-import TaskModel
+package import TaskModel
 
 /// Reads the three trees of a replica: what its documents, its directory, and its tables say.
 package struct TreeReader: Sendable {
     private let folder: any TaskFolder
-    private let userID: String
+    private let userID: UserID
 
-    package init(_ folder: any TaskFolder, userID: String) {
+    package init(_ folder: any TaskFolder, userID: UserID) {
         self.folder = folder
         self.userID = userID
     }

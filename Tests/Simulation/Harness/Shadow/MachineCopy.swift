@@ -7,6 +7,7 @@ import SQLite
 import SystemIO
 import SystemService
 import TaskFolder
+import TaskModel
 import TaskSync
 
 /// A copy of a machine's disk and state file at one moment, without a network.
@@ -57,13 +58,13 @@ final class MachineCopy: @unchecked Sendable {
         let client = try client(server, environment)
         defer { client.assumeIsolated { $0.close() } }
         let folder = MemoryTaskFolder(disk: disk)
-        let reader = TreeReader(folder, userID: "alice")
+        let reader = TreeReader(folder, userID: UserID("alice"))
         let machineTime = environment.wallClock() / 1000
         let read = { try scheduler.run { try await reader.read(client, machineTime: machineTime) }.get() }
         let before = try read()
         guard before.trees.remote.isComplete, !before.isInterrupted, !before.conditions.isRootHeld else { return nil }
         var configuration = TaskSync.Configuration(
-            userID: "alice", remote: "simulated", wallClock: { environment.wallClock() / 1000 })
+            userID: UserID("alice"), remote: "simulated", wallClock: { environment.wallClock() / 1000 })
         configuration.bootID = bootID
         let sync = TaskSync(
             configuration: configuration, folder: folder, client: client,

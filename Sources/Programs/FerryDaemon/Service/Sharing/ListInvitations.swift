@@ -46,18 +46,20 @@ struct ListInvitations: Sendable {
 
     /// The accounts whose invitations are refused.
     func blocks() async throws -> [BlockSummary] {
-        try await access.asking { try await $0.blockedUsers() }.map { BlockSummary(userID: $0.user, name: $0.name) }
+        try await access.asking { try await $0.blockedUsers() }
+            .map { BlockSummary(userID: $0.user.rawValue, name: $0.name) }
     }
 
     /// Refuses the invitations of an account from now on, or no longer.
     func setBlocked(_ user: String, _ isBlocked: Bool) async throws -> [BlockSummary] {
         let word = user.lowercased()
-        var id = try await blocks().first { $0.userID == user || $0.name.lowercased() == word }?.userID
+        let blocked = try await access.asking { try await $0.blockedUsers() }
+        var id = blocked.first { $0.user.rawValue == user || $0.name.lowercased() == word }?.user
         if id == nil {
-            id = try await open().received.first { $0.from == user || $0.fromName.lowercased() == word }?
+            id = try await open().received.first { $0.from.rawValue == user || $0.fromName.lowercased() == word }?
                 .from
         }
-        let other: String
+        let other: UserID
         if let id { other = id } else { other = try await access.account.userID(of: user) }
         try await access.asking { try await $0.setBlocked(other, named: user, isBlocked) }
         return try await blocks()
@@ -65,7 +67,7 @@ struct ListInvitations: Sendable {
 
     /// The open invitations; the numbers that a user may type are those of `received`.
     func open() async throws -> (received: [ListInvitation], sent: [ListInvitation]) {
-        let user = await access.account.current?.userID
+        let user = await access.account.user
         let all = try await access.asking { try await $0.invitations() }
         return (all.filter { $0.to == user }, all.filter { $0.from == user })
     }

@@ -1,4 +1,5 @@
 import Control
+import TaskModel
 import TaskSync
 
 /// The lists, and whom they are shared with.
@@ -9,7 +10,7 @@ struct ListSharing: Sendable {
     /// Every list with its members and those invited to it.
     func lists() async throws -> [ListSummary] {
         let catalog = try await access.stack().sync.catalog
-        let user = await access.account.current?.userID ?? SyncEngine.aloneID
+        let user = await access.account.user
         var summaries = TaskLists.summaries(of: catalog, for: user)
         let invited = Dictionary(grouping: try await invitations.open().sent, by: \.list)
         for index in summaries.indices {
@@ -43,13 +44,13 @@ struct ListSharing: Sendable {
         guard sharing != nil || !invited.isEmpty else {
             throw ControlError(.notFound, "The list '\(summary.name)' is not shared.")
         }
-        var id: String?
+        var id: UserID?
         if let user {
             // What it was called when it was shared, also when that account is gone.
             let word = user.lowercased()
             let known =
-                sharing?.members.first { $0 == user || sharing?.names[$0]?.lowercased() == word }
-                ?? invited.first { $0.to == user || $0.toName.lowercased() == word }?.to
+                sharing?.members.first { $0.rawValue == user || sharing?.names[$0]?.lowercased() == word }
+                ?? invited.first { $0.to.rawValue == user || $0.toName.lowercased() == word }?.to
             if let known { id = known } else { id = try await access.account.userID(of: user) }
         }
         let member = id
