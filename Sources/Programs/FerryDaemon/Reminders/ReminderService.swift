@@ -1,6 +1,5 @@
 import CivilTime
 import Control
-import DocumentModel
 import Glibc
 import SystemIO
 import SystemService
@@ -115,7 +114,11 @@ actor ReminderService: Service {
         for notice in plan.close {
             if let number = state.numbers.removeValue(forKey: notice.id) { await desktop.close(number) }
         }
-        for notice in plan.show { await show(notice, capabilities ?? [], situation, stack.sync) }
+        let words = ReminderWords(sync: stack.sync, tasks: tasks)
+        for notice in plan.show {
+            logger.info("a reminder is due", ["tasks": notice.keys.map(\.task).joined(separator: " ")])
+            await desktop.show(notice.id, words.text(of: notice, capabilities: capabilities ?? []))
+        }
         if plan.waitingCount > waitingCount { await desktop.request() }
         waitingCount = plan.waitingCount
         do { try timer?.set(plan.wakeAt) } catch {
@@ -134,27 +137,7 @@ actor ReminderService: Service {
     private func situation(canShow: Bool) async -> ReminderPlanner.Situation {
         let zone = ZoneOffsets { Int64(LocalTime(seconds: $0)?.offset ?? 0) }
         return ReminderPlanner.Situation(
-            now: Clocks.wallSeconds(), zone: zone, user: await user, canShow: canShow)
-    }
-
-    private var user: UserID {
-        get async { await account.user }
-    }
-
-    private func show(
-        _ notice: ReminderNotice, _ capabilities: Set<String>, _ situation: ReminderPlanner.Situation, _ sync: TaskSync
-    ) async {
-        let (entries, lists) = await sync.entries(of: notice.keys.map(\.task))
-        let found = Dictionary(entries.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
-        let items = notice.keys.map { key in
-            let entry = found[key.task]
-            let moment = tasks[key.task]?.moments.first { $0.reminder == key.reminder && $0.time.value == key.time }
-            return NoticeText.Item(
-                title: entry?.title ?? key.task, due: entry?.due?.text, list: entry?.list.flatMap { lists[$0] },
-                note: moment?.note)
-        }
-        logger.info("a reminder is due", ["tasks": notice.keys.map(\.task).joined(separator: " ")])
-        await desktop.show(notice.id, NoticeText(items, capabilities: capabilities))
+            now: Clocks.wallSeconds(), zone: zone, user: await account.user, canShow: canShow)
     }
 
     private func take(_ event: DesktopNotices.Event) async {
@@ -171,7 +154,7 @@ actor ReminderService: Service {
             guard state.planner.open.contains(where: { $0.id == notice }) else { return await desktop.close(number) }
             state.numbers[notice] = number
         case .refused(let notice): state.planner.takeBack(notice)
-        case .action(let number, let key): await act(key, on: number)
+        case .action(let number, let key): await perform(key, on: number)
         case .closed(let number):
             guard let notice = notice(number) else { return }
             state.planner.forget(notice.id)
@@ -184,39 +167,22 @@ actor ReminderService: Service {
         return state.planner.open.first { $0.id == id }
     }
 
-    private func act(_ action: String, on number: UInt32) async {
-        guard let notice = notice(number), let stack = await engine.stack else { return }
+    private func perform(_ key: String, on number: UInt32) async {
+        guard let action = ReminderAction(key: key), let notice = notice(number), let stack = await engine.stack else {
+            return
+        }
+        // The directory, instead of a window for each of the tasks.
+        if action == .open, notice.keys.count > 1 { return await desktop.open(tasksDirectory) }
         await readTasks(of: stack)
         let situation = await situation(canShow: true)
         for key in notice.keys where state.planner.isCurrent(key, in: tasks, situation) {
             do {
-                switch action {
-                case NoticeText.doneAction:
-                    try await change(key.task, stack) { $0.isCompleted = true }
-                case NoticeText.snoozeAction:
-                    let until = situation.now.saturatingAdded(to: NoticeText.snoozeMinutes * 60)
-                    let user = situation.user
-                    try await change(key.task, stack) {
-                        $0.snooze = .init(user: user, until: Timestamp(seconds: until, nanos: 0))
-                    }
-                case NoticeText.openAction where notice.keys.count == 1:
-                    if let path = await stack.sync.path(ofTask: key.task) {
-                        await desktop.open("\(tasksDirectory)/\(path)")
-                    }
-                default: break
-                }
+                let file = try await action.perform(on: key.task, stack.sync, in: situation)
+                if let file { await desktop.open("\(tasksDirectory)/\(file)") }
             } catch {
                 logger.warning("an action on a reminder failed", ["task": key.task, "error": "\(error)"])
             }
         }
-        if action == NoticeText.openAction, notice.keys.count > 1 { await desktop.open(tasksDirectory) }
-    }
-
-    private func change(_ task: String, _ stack: SyncStack, _ change: (inout TaskEdit) -> Void) async throws {
-        var edit = TaskEdit()
-        edit.today = CivilDate(CalendarDay(localAt: Clocks.wallSeconds()))
-        change(&edit)
-        try await stack.sync.edit(task, edit)
     }
 
     private func save() {
@@ -230,7 +196,7 @@ actor ReminderService: Service {
         }
     }
 
-    // MARK: What the outside wants
+    // MARK: Listing
 
     /// Returns the reminders that are due or come next, in order of time.
     func listing(limit: Int) async throws -> ReminderListing {
@@ -242,16 +208,9 @@ actor ReminderService: Service {
             .sorted { ($0.instant, $0.key) < ($1.instant, $1.key) }
         let due = reminders.prefix { $0.instant <= situation.now }.suffix(limit)
         reminders = Array(due) + reminders.drop { $0.instant <= situation.now }.prefix(limit)
-        let (entries, _) = await stack?.sync.entries(of: reminders.map(\.key.task)) ?? ([], [:])
-        let titles = Dictionary(entries.map { ($0.id, $0.title) }, uniquingKeysWith: { $1 })
+        let words = ReminderWords(sync: stack?.sync, tasks: tasks)
         return ReminderListing(
             isEnabled: isEnabled, hasDesktop: canShow,
-            reminders: reminders.map { reminder in
-                ReminderSummary(
-                    taskID: reminder.key.task, title: titles[reminder.key.task] ?? "",
-                    time: Timestamp(seconds: reminder.instant, nanos: 0)?.rfc3339 ?? "",
-                    state: reminder.instant > situation.now ? .next : reminder.isShown ? .shown : .waiting,
-                    isSnoozed: reminder.key.reminder == TaskReminders.snoozeReminder, note: reminder.note)
-            })
+            reminders: await words.summaries(of: reminders, at: situation.now))
     }
 }
