@@ -15,7 +15,7 @@ import Testing
 
     private func common(_ file: String, _ document: String) throws -> String? {
         let other = try TaskFile(parsing: Array(document.utf8), named: "Day.md")
-        let fields = FileImport.Said(other, named: "Day.md").fields
+        let fields = FileImport.FileContents(other, named: "Day.md").fields
         return ConcurrentCreation.commonVersion(Array(file.utf8), fields, named: "Day.md").map {
             String(decoding: $0, as: UTF8.self)
         }

@@ -13,7 +13,7 @@ import Testing
     }
 
     private func document(_ file: TaskFile, _ name: String) -> [String: Value] {
-        FileImport.Said(file, named: name).fields
+        FileImport.FileContents(file, named: name).fields
     }
 
     @Test(arguments: ["", "note\n", "---\npriority: high\ntags: [a, b]\n---\nnote\n", "---\n# kept\nown: 'x'\n---\n"])

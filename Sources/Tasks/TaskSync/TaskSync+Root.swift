@@ -77,14 +77,14 @@ extension TaskSync {
             try tables.setState("root-fs", String(identity.fileSystem))
             if rebinds { try tables.setState("bound-anew", "true") }
         }
-        if rebinds { isBoundAnew = true }
+        if rebinds { isReadopted = true }
         rebinds = false
         return true
     }
 
     /// What is known and not there, in a directory that was bound anew.
     func absentSinceBinding() -> Set<TaskPath> {
-        guard isBoundAnew else { return [] }
+        guard isReadopted else { return [] }
         let known = Array(index.allPaths) + lists.paths.values + attachments.all.compactMap { path(of: $0) }
         return Set(known.filter { folder.isAbsent($0) })
     }
@@ -94,7 +94,7 @@ extension TaskSync {
     ///
     /// - Parameter absent: what was not there when the scan began that has now looked at everything. What went meanwhile is told of.
     func forgetAbsentSinceBinding(_ absent: Set<TaskPath>) async throws {
-        guard isBoundAnew, !isPartlyUnreadable else { return }
+        guard isReadopted, !isPartlyUnreadable else { return }
         let absent = absent.filter { folder.isAbsent($0) }
         try await forget(Array(absent))
         let lacking = attachments.all.filter { path(of: $0).map(absent.contains) ?? false }.map(\.task)
@@ -110,7 +110,7 @@ extension TaskSync {
                     return try DocumentName(database: transaction.databaseName, collection: "lists", id: list)
                 }
             })
-        isBoundAnew = false
+        isReadopted = false
     }
 
     private func hold(_ code: String, _ message: String, hint: String?) {

@@ -177,7 +177,7 @@ package actor TaskSync {
     /// Whether the next directory that is found becomes the known one.
     var rebinds: Bool
     /// Whether nothing that is absent was deleted: the directory was bound anew, and not all of it could be read since.
-    var isBoundAnew = false
+    var isReadopted = false
     /// Why nothing is inferred from the directory; nil while it is the known one.
     package internal(set) var rootHold: SyncProblem? { didSet { holdBell.yield() } }
     package internal(set) var isPaused = false { didSet { holdBell.yield() } }
@@ -200,14 +200,14 @@ package actor TaskSync {
     /// paths that their files had there.
     var strandedAttachments: [TaskPath: String] = [:]
     /// By task; see `trashBeside`.
-    var leftBeside: [String: LeftBeside] = [:]
+    var orphanedAttachments: [String: OrphanedAttachments] = [:]
     /// The transfers that somebody paused, by `Transfer.pauseKey`.
     var pausedTransfers: Set<String> = []
     /// Files that somebody attached by a command although their names are those of unfinished ones,
     /// by `Transfer.pauseKey`.
     var attachedPartials: Set<String> = []
     /// The versions of files whose uploads a user has cancelled, by `partialKey`.
-    var declined: [String: LeftBeside.Version] = [:]
+    var declined: [String: OrphanedAttachments.Version] = [:]
     /// By task, the files that its document has no room for, and what its content took then, in bytes.
     var withoutRoom: [String: (names: Set<ExactText>, used: Int)] = [:]
     /// Downloads that have asked for a repair of what they want, with what is wrong; see `damageKey`.
@@ -326,7 +326,7 @@ package actor TaskSync {
                 try tables.state("paused") ?? "", try tables.state("retries") ?? "",
                 try tables.state("attached-partials") ?? "", try tables.state("offering") != nil,
                 try tables.state("pinned") ?? "", try tables.state("synced") != nil, try tables.state("progress") ?? "",
-                try tables.announced(), try tables.left(), try tables.state("bound-anew") != nil,
+                try tables.announced(), try tables.orphans(), try tables.state("bound-anew") != nil,
                 try tables.state("unreadable") ?? "", try tables.state("declined") ?? "", try tables.state("boot"),
                 try tables.created(), try tables.reverted()
             )
@@ -347,8 +347,8 @@ package actor TaskSync {
         isSynced = tables.9
         earlierProgress = Self.progress(saved: tables.10)
         unfinishedWrites = tables.11
-        leftBeside = tables.12
-        isBoundAnew = tables.13
+        orphanedAttachments = tables.12
+        isReadopted = tables.13
         unreadable = Self.unreadable(saved: tables.14)
         declined = Self.declined(saved: tables.15)
         created = tables.17

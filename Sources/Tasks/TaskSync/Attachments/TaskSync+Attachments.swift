@@ -85,7 +85,7 @@ extension TaskSync {
     ///
     /// - Parameter directories: where it was looked for them; nil: everywhere.
     func noteMissingAttachments(_ scan: FolderScan, found: [TaskPath], within directories: Set<TaskPath>? = nil) {
-        guard !isBoundAnew, !isHiding(in: scan) else { return }
+        guard !isReadopted, !isHiding(in: scan) else { return }
         let missing = missingAttachments(scan, found: found).filter { path in
             directories.map { $0.contains(path.parent) } ?? true
         }

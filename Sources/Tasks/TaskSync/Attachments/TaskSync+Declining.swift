@@ -10,11 +10,11 @@ extension TaskSync {
         let key = Self.partialKey(transfer.task, transfer.name)
         let path = filePath(of: transfer)
         let stamp = path.flatMap { try? folder.stamp($0) }
-        try await setDeclined(key, isDeclined ? stamp.map { LeftBeside.Version($0) } : nil, at: path)
+        try await setDeclined(key, isDeclined ? stamp.map { OrphanedAttachments.Version($0) } : nil, at: path)
     }
 
     /// - Parameter version: `nil` forgets it.
-    func setDeclined(_ key: String, _ version: LeftBeside.Version?, at path: TaskPath?) async throws {
+    func setDeclined(_ key: String, _ version: OrphanedAttachments.Version?, at path: TaskPath?) async throws {
         guard declined[key] != version else { return }
         var all = declined
         all[key] = version
@@ -29,7 +29,7 @@ extension TaskSync {
     func isDeclined(_ task: String, _ path: TaskPath, _ stamp: FileStamp) async -> Bool {
         let key = Self.partialKey(task, path.name)
         guard let version = declined[key] else { return false }
-        guard version == LeftBeside.Version(stamp) else {
+        guard version == OrphanedAttachments.Version(stamp) else {
             try? await setDeclined(key, nil, at: path)
             return false
         }
@@ -54,11 +54,11 @@ extension TaskSync {
             for: "declined \(key)")
     }
 
-    static func declined(saved text: String) -> [String: LeftBeside.Version] {
-        var declined: [String: LeftBeside.Version] = [:]
+    static func declined(saved text: String) -> [String: OrphanedAttachments.Version] {
+        var declined: [String: OrphanedAttachments.Version] = [:]
         for line in text.split(separator: "\n") {
             let words = line.split(separator: " ", maxSplits: 3)
-            guard words.count == 4, let version = LeftBeside.Version(saved: words[..<3]) else { continue }
+            guard words.count == 4, let version = OrphanedAttachments.Version(saved: words[..<3]) else { continue }
             declined[String(words[3])] = version
         }
         return declined

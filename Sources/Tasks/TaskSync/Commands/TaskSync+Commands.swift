@@ -80,7 +80,7 @@ extension TaskSync {
         return try await withExclusiveAccess {
             try requireRoot()
             var present = try await whyPresent(edits.compactMap(\.importKey).map(importedID))
-            var new: [(id: String, said: FileImport.Said)] = []
+            var new: [(id: String, contents: FileImport.FileContents)] = []
             var results: [Result<String, any Error>] = []
             for (edit, parsed) in zip(edits, parsed) {
                 do {
@@ -89,8 +89,8 @@ extension TaskSync {
                     if let error = present[id] { throw error }
                     if !edit.isTrial {
                         item.listId = try await list(named: edit.listName ?? "")
-                        let said = file.map { FileImport.Said(item, lookingLike: $0, named: $0.name) }
-                        new.append((id, said ?? FileImport.Said(item)))
+                        let contents = file.map { FileImport.FileContents(item, lookingLike: $0, named: $0.name) }
+                        new.append((id, contents ?? FileImport.FileContents(item)))
                     }
                     present[id] = Self.addedBefore
                     results.append(.success(id))
@@ -106,9 +106,9 @@ extension TaskSync {
                     let name = try DocumentName(database: transaction.databaseName, collection: "tasks", id: task.id)
                     let engine = FileImport(
                         name: name, userID: userID, hosts: hosts, replica: transaction.replicaID, today: today)
-                    try transaction.append(engine.creation(task.said))
+                    try transaction.append(engine.creation(task.contents))
                 }
-                try UndoSteps(transaction).add(tasks.map { UndoStep(.add, $0.id, after: $0.said.item) }, at: now)
+                try UndoSteps(transaction).add(tasks.map { UndoStep(.add, $0.id, after: $0.contents.item) }, at: now)
             }
             try await exportChanges()
             return results

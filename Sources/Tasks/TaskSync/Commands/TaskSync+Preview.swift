@@ -170,14 +170,14 @@ extension TaskSync {
             guard let row = try SyncTables(transaction).file(task),
                 let shadowFile = try? TaskFile(parsing: row.bytes, named: row.path.name)
             else { return [] }
-            var shadow = FileImport.Said(shadowFile, named: row.path.name)
-            var said = FileImport.Said(parsed, named: path.name)
+            var shadow = FileImport.FileContents(shadowFile, named: row.path.name)
+            var contents = FileImport.FileContents(parsed, named: path.name)
             shadow.item.listId = row.list
-            said.item.listId = isMoved ? list : row.list
+            contents.item.listId = isMoved ? list : row.list
             let engine = FileImport(
                 name: name, userID: userID, hosts: hosts, replica: transaction.replicaID, today: today)
             let view = try transaction.document(name)
-            return engine.mutation(shadow: shadow, file: said, view: view, id: "preview")?.mask ?? []
+            return engine.mutation(shadow: shadow, file: contents, view: view, id: "preview")?.mask ?? []
         }
         guard !fields.isEmpty else { return nil }
         let told = fields.filter(TaskOrigin.isTold)

@@ -24,7 +24,7 @@ struct FileImport {
     ///   - id: names what is displaced; not used before.
     ///   - isBack: whether the file was deleted since it was in step, which its user has taken back by making it again.
     func mutation(
-        shadow: Said?, file: Said, view: DocumentSnapshot, unseen: [Merge.DisplacedValue] = [],
+        shadow: FileContents?, file: FileContents, view: DocumentSnapshot, unseen: [Merge.DisplacedValue] = [],
         id: String, isBack: Bool = false
     ) -> Mutation? {
         let (shadow, file) = (shadow?.settled(on: today), file.settled(on: today, after: shadow))
@@ -84,11 +84,11 @@ struct FileImport {
         return item
     }
 
-    func creation(_ said: Said) -> Mutation {
-        var item = said.settled(on: today).item
+    func creation(_ contents: FileContents) -> Mutation {
+        var item = contents.settled(on: today).item
         item.userId = ListSharing.owner(ofTasksIn: item.listId, hosts: hosts, user: userID)
         let appearance = TaskLayout.fields.compactMap { field in
-            said.fields[field].flatMap { $0 == .string("") ? nil : (field, $0) }
+            contents.fields[field].flatMap { $0 == .string("") ? nil : (field, $0) }
         }
         return mutation(TaskDiff(from: nil, to: item), .create, appearance: appearance)
     }
@@ -116,7 +116,7 @@ struct FileImport {
     }
 
     /// What a task file says, and how.
-    struct Said {
+    struct FileContents {
         var item: TaskItem
         /// The fields of `TaskLayout`.
         private let appearance: [String: Value]
@@ -141,10 +141,10 @@ struct FileImport {
         /// What the file says of a recurring task, with `completed` as the occurrence that it completes.
         ///
         /// - Parameter before: What it said before.
-        func settled(on today: CivilDate, after before: Said? = nil) -> Said {
-            var said = self
-            said.item.settleDates(on: today, after: before?.item)
-            return said
+        func settled(on today: CivilDate, after before: FileContents? = nil) -> FileContents {
+            var contents = self
+            contents.item.settleDates(on: today, after: before?.item)
+            return contents
         }
 
         /// The fields of the document that the file determines.

@@ -382,7 +382,7 @@ extension TaskSync {
         let placed = new.filter { written.contains($0.task) }
         for row in placed {
             if vacated.remove(row.path) != nil { try await noteSteps(.arrival, [row.task]) }
-            try await bringBackLeft(of: row.task, beside: row.path)
+            try await bringBackOrphans(of: row.task, beside: row.path)
             // Left beside a file that was away for a while.
             guard let files = try? row.path.attachmentsDirectory(), (try? folder.hasDirectory(files)) == true else {
                 continue

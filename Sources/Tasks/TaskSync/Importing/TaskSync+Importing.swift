@@ -128,7 +128,7 @@ extension TaskSync {
             if !isAppended { self.retries.insert(row.task) }
             await noteAttachments(of: row.task, at: row.path)
             // Written by a run that was cut off before it did that.
-            try await bringBackLeft(of: row.task, beside: row.path)
+            try await bringBackOrphans(of: row.task, beside: row.path)
         }
         // A save in place is one of all hard links to the file, and told of under one name.
         for row in rows.map(\.row) {
@@ -187,32 +187,32 @@ extension TaskSync {
         _ merge: String, _ time: Int64, _ transaction: ReplicaTransaction, _ tables: SyncTables
     ) throws -> (row: FileRow, isAppended: Bool) {
         let name = try DocumentName(database: transaction.databaseName, collection: "tasks", id: file.task)
-        var shadow: FileImport.Said?
+        var shadow: FileImport.FileContents?
         if let row {
             shadow = (try? TaskFile(parsing: row.bytes, named: row.path.name)).map {
-                FileImport.Said($0, named: row.path.name)
+                FileImport.FileContents($0, named: row.path.name)
             }
             shadow?.item.listId = row.list
         }
-        var said = FileImport.Said(file.file, named: file.path.name)
+        var contents = FileImport.FileContents(file.file, named: file.path.name)
         // A file that stays where it was stays in its list, wherever that list's directory is.
         let hasStayed = file.deleted == nil && row.map { $0.path.parent == file.path.parent } == true
-        said.item.listId = hasStayed ? row?.list : list
+        contents.item.listId = hasStayed ? row?.list : list
         let view = try transaction.document(name)
         let engine = FileImport(
             name: name, userID: userID, hosts: hosts, replica: transaction.replicaID, today: day(at: time))
         let step = try shadow.flatMap {
-            try UndoSteps(transaction).unseenSave(of: file.task, over: $0.item, saved: said.item)
+            try UndoSteps(transaction).unseenSave(of: file.task, over: $0.item, saved: contents.item)
         }
         let mutation = engine.mutation(
-            shadow: shadow, file: said, view: view, unseen: step?.displaced ?? [], id: merge,
+            shadow: shadow, file: contents, view: view, unseen: step?.displaced ?? [], id: merge,
             isBack: file.deleted != nil)
         if let mutation {
             try transaction.append(mutation)
             if let step { try UndoSteps(transaction).add([step.step], at: time) }
         }
         let new = FileRow(
-            task: file.task, path: file.path, list: said.item.listId, stamp: file.stamp, bytes: file.file.bytes)
+            task: file.task, path: file.path, list: contents.item.listId, stamp: file.stamp, bytes: file.file.bytes)
         try tables.put(new)
         try tables.unhold(file.task)
         return (new, mutation != nil)

@@ -35,7 +35,7 @@ extension TaskSync {
     /// that cannot be read: the scan that follows when it can be finds them, or misses them too.
     func noteMissing(_ paths: [TaskPath]) {
         let paths = readable(paths).filter { !isOutOfSight($0) }
-        if !paths.isEmpty, !isBoundAnew, !isHiding { changes.noteMissing(paths) }
+        if !paths.isEmpty, !isReadopted, !isHiding { changes.noteMissing(paths) }
     }
 
     /// Whether a file went where it cannot be looked at, such as into a list whose place a link took at once.

@@ -151,7 +151,7 @@ extension TaskSync {
     /// remote would refuse such a file, and everything later of the task with it.
     private func limitProblem(of file: TaskFile, at path: TaskPath, _ task: String) async throws -> SyncProblem? {
         let name = try await name(of: task)
-        var fields = FileImport.Said(file, named: path.name).fields
+        var fields = FileImport.FileContents(file, named: path.name).fields
         let attached = attachments.rows(of: task).count
         if file.bytes.count > Self.surelySmall || attached > 100 {
             let known = try await client.document(name).fields(pendingTimes: .previous)

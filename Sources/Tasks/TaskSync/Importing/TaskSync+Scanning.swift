@@ -63,7 +63,7 @@ extension TaskSync {
         let isComplete = missed.isEmpty && missingAttachments(scan, found: found.map(\.path)).isEmpty
         let isHiding = isHiding(in: scan)
         try await noteUnlisted(scan, isComplete: isComplete || !isHiding)
-        missingInScan = isHiding || isBoundAnew && !scan.isComplete ? [] : missed
+        missingInScan = isHiding || isReadopted && !scan.isComplete ? [] : missed
         attachments.removeOrphans()
         for file in found { await noteAttachment(file.path, file.stamp) }
         defer { missingInScan = [] }
@@ -86,7 +86,7 @@ extension TaskSync {
     ///
     /// - Parameter files: those that the scan found and that are not as they were.
     private func formerName(of directory: TaskPath, holding files: [TaskPath]) -> TaskPath? {
-        guard !isBoundAnew, directory.kind(isDirectory: true) == .list, lists.id(directory) == nil,
+        guard !isReadopted, directory.kind(isDirectory: true) == .list, lists.id(directory) == nil,
             lists.paths.values.contains(where: hasGone)
         else { return nil }
         var former: Set<TaskPath> = []

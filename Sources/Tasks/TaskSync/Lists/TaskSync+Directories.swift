@@ -241,7 +241,7 @@ extension TaskSync {
 
     /// A directory that was renamed before it was watched shows only under its new name.
     func forgetMissingLists() async throws {
-        guard !isBoundAnew else { return }
+        guard !isReadopted else { return }
         for (list, path) in lists.paths where (try? folder.hasDirectory(path)) == false {
             // Or it was renamed in this moment, and is not made anew before that could be told.
             _ = isRecentlyMissed(list)

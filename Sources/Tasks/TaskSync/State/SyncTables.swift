@@ -190,19 +190,19 @@ struct SyncTables {
         try database.execute("DELETE FROM sync_attachment WHERE task = ?", [.text(task)])
     }
 
-    private static let left = "left-beside "
+    private static let orphaned = "left-beside "
 
     /// By task; see `TaskSync.trashBeside`.
-    func left() throws -> [String: LeftBeside] {
-        var found: [String: LeftBeside] = [:]
-        try database.query("SELECT key, value FROM sync_state WHERE key GLOB ?", [.text(Self.left + "*")]) { row in
-            found[String(row.text(0).dropFirst(Self.left.count))] = LeftBeside(saved: row.text(1))
+    func orphans() throws -> [String: OrphanedAttachments] {
+        var found: [String: OrphanedAttachments] = [:]
+        try database.query("SELECT key, value FROM sync_state WHERE key GLOB ?", [.text(Self.orphaned + "*")]) { row in
+            found[String(row.text(0).dropFirst(Self.orphaned.count))] = OrphanedAttachments(saved: row.text(1))
         }
         return found
     }
 
-    func setLeft(_ files: LeftBeside?, of task: String) throws {
-        let key = Self.left + task
+    func setOrphans(_ files: OrphanedAttachments?, of task: String) throws {
+        let key = Self.orphaned + task
         if let files { try setState(key, files.saved) } else { try removeState(key) }
     }
 

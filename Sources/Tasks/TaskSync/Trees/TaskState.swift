@@ -20,7 +20,7 @@ enum TaskState {
         of file: TaskFile, named fileName: String, isNameChosen: Bool?
     ) -> (name: FileName, contents: Contents) {
         let isChosen = file.hasTitleKey && (isNameChosen ?? !isMade(fileName, of: file.item.title))
-        var fields = FileImport.Said(isChosen ? file : withoutFerrysTitle(file), named: fileName).fields
+        var fields = FileImport.FileContents(isChosen ? file : withoutFerrysTitle(file), named: fileName).fields
         fields[TaskLayout.fileName] = nil
         if !isChosen { fields["title"] = nil }
         let name = isChosen ? TaskFileName.title(of: fileName) : file.item.title
@@ -38,7 +38,7 @@ enum TaskState {
         let name = TaskLayout.title(of: item, document)
         let file = try? TaskLayout.file(
             for: item, document, named: TaskFileName.file(for: name).name, instead: shadow.map(withoutFerrysTitle))
-        var fields = file.map { FileImport.Said($0, named: $0.name).fields } ?? item.documentFields
+        var fields = file.map { FileImport.FileContents($0, named: $0.name).fields } ?? item.documentFields
         fields["title"] = TaskLayout.fileName(of: document) == nil ? nil : .string(item.title)
         fields[TaskLayout.fileName] = nil
         for key in ["listId", "userId", "createdTime", "updatedTime", "completedTime", "deletedTime"] {

@@ -9,7 +9,7 @@ import Testing
 @testable import TaskSync
 
 /// Transfers whose file, attachment or task goes before they are over.
-@Suite(.serialized) struct LeftBesideTests {
+@Suite(.serialized) struct OrphanedAttachmentsTests {
     private func withUntold(
         givesBack: Bool = true, _ body: (Machine, Machine, ClosedObjectStore) async throws -> Void
     ) async throws {
@@ -37,14 +37,14 @@ import Testing
             device: 1, inode: 2, size: 3, modified: FileTime(seconds: -4, nanoseconds: 5),
             changed: FileTime(seconds: 6, nanoseconds: 7))
         for names in [[], ["a.png"], [" two  words .txt", "3 4 5 6", "\u{e9}", "e\u{301}"]] {
-            let left = LeftBeside(
+            let left = OrphanedAttachments(
                 entry: TrashEntry(name: "00000001-x", origins: [try TaskPath("Work/New plan.files")]),
-                told: Dictionary(names.map { (ExactText($0), LeftBeside.Version(stamp)) }) { $1 })
-            #expect(LeftBeside(saved: left.saved) == left)
+                told: Dictionary(names.map { (ExactText($0), OrphanedAttachments.Version(stamp)) }) { $1 })
+            #expect(OrphanedAttachments(saved: left.saved) == left)
             #expect(left.told.count == names.count)
         }
         for text in ["", "entry", "entry\n../x", "entry\nX.files\n1 2 name", "entry\nX.files\n1 2 x name"] {
-            #expect(LeftBeside(saved: text) == nil)
+            #expect(OrphanedAttachments(saved: text) == nil)
         }
     }
 
@@ -59,7 +59,7 @@ import Testing
             try await desk.sync.restore([task])
             #expect(await laptop.has("Trip.files/ticket.txt", "seat 12\n"))
             #expect(await desk.has("Trip.files/ticket.txt", "seat 12\n"))
-            #expect(await laptop.sync.leftBeside.isEmpty)
+            #expect(await laptop.sync.orphanedAttachments.isEmpty)
         }
     }
 

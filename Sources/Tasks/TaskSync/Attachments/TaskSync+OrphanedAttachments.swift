@@ -5,7 +5,7 @@ import TaskFolder
 
 /// What lay beside a task's file when that went, in an entry of the local trash. What nobody had
 /// been told of by then is nowhere else, and comes back with the task.
-struct LeftBeside: Sendable, Equatable {
+struct OrphanedAttachments: Sendable, Equatable {
     /// Of what the remote has: a file with another size or time is another version.
     struct Version: Sendable, Equatable {
         let size: Int64
@@ -65,23 +65,25 @@ extension TaskSync {
         let name = folder.nextTrashName()
         if let directory = try? path.attachmentsDirectory(), (try? folder.hasDirectory(directory)) == true {
             items.append(TrashItem(path: directory, expecting: .anything))
-            let rows = attachments.rows(of: task).values.map { (ExactText($0.name), LeftBeside.Version($0.stamp)) }
-            let left = LeftBeside(
+            let rows = attachments.rows(of: task).values.map {
+                (ExactText($0.name), OrphanedAttachments.Version($0.stamp))
+            }
+            let left = OrphanedAttachments(
                 entry: TrashEntry(name: name, origins: [directory]), told: Dictionary(rows) { $1 })
-            try await client.transaction { try SyncTables($0).setLeft(left, of: task) }
-            leftBeside[task] = left
+            try await client.transaction { try SyncTables($0).setOrphans(left, of: task) }
+            orphanedAttachments[task] = left
         }
         return items.isEmpty ? nil : try folder.trash(items, as: name)
     }
 
     /// The file of a task is there again: what went with it, and nobody had been told of, comes
     /// back beside it and is told of then.
-    func bringBackLeft(of task: String, beside path: TaskPath) async throws {
-        guard let left = leftBeside[task], !folder.isAbsent(path) else { return }
+    func bringBackOrphans(of task: String, beside path: TaskPath) async throws {
+        guard let left = orphanedAttachments[task], !folder.isAbsent(path) else { return }
         do {
             let target = try path.attachmentsDirectory()
             for (name, stamp) in try folder.trashedFiles(left.entry)
-            where left.told[ExactText(name)] != LeftBeside.Version(stamp) {
+            where left.told[ExactText(name)] != OrphanedAttachments.Version(stamp) {
                 for number in 1...99 {
                     let free = number == 1 ? name : Self.fileName(name, number)
                     guard let place = try? target.appending(free) else { break }
@@ -99,9 +101,9 @@ extension TaskSync {
     /// A deleted file is there again: the attachments that the remote has, too, come back with it
     /// from the local trash. Those that cannot are fetched.
     func bringBack(_ rows: [AttachmentRow], of task: String, beside path: TaskPath) async throws {
-        guard let left = leftBeside[task], let target = try? path.attachmentsDirectory() else { return }
+        guard let left = orphanedAttachments[task], let target = try? path.attachmentsDirectory() else { return }
         var back: [AttachmentRow] = []
-        for var row in rows where left.told[ExactText(row.name)] == LeftBeside.Version(row.stamp) {
+        for var row in rows where left.told[ExactText(row.name)] == OrphanedAttachments.Version(row.stamp) {
             guard let place = try? target.appending(row.name),
                 (try? folder.takeFromTrash(left.entry, row.name, to: place)) == true,
                 let stamp = try? folder.stamp(place), stamp.hasContent(of: row.stamp)
@@ -117,20 +119,20 @@ extension TaskSync {
 
     /// Tries again what could not come back, as on a full disk.
     func bringBackLeftAgain() async throws {
-        for task in leftBeside.keys.sorted() where catalog[task].map({ $0.deletion == nil }) ?? false {
+        for task in orphanedAttachments.keys.sorted() where catalog[task].map({ $0.deletion == nil }) ?? false {
             guard let path = index.path(of: task), index[path]?.stamp != FileStamp.none else { continue }
-            try await bringBackLeft(of: task, beside: path)
+            try await bringBackOrphans(of: task, beside: path)
         }
     }
 
     /// What could not go to the trash, as on a full disk, is where it was, unless it is another task's by now.
-    private func takeUntrashed(_ left: LeftBeside, to target: TaskPath) throws(FolderError) {
+    private func takeUntrashed(_ left: OrphanedAttachments, to target: TaskPath) throws(FolderError) {
         guard let directory = left.entry.origins.last, directory != target,
             index[directory.taskFileOfAttachments] == nil, try folder.hasDirectory(directory)
         else { return }
         var files: [TaskPath] = []
         _ = try folder.scan(.look) { file in
-            let isTold = left.told[ExactText(file.path.name)] == LeftBeside.Version(file.stamp)
+            let isTold = left.told[ExactText(file.path.name)] == OrphanedAttachments.Version(file.stamp)
             if file.isAttachment, file.path.parent == directory, !isTold { files.append(file.path) }
         }
         guard !files.isEmpty else { return }
@@ -140,11 +142,13 @@ extension TaskSync {
     }
 
     /// Forgets those of tasks that have gone for good.
-    func forgetLeftOfPurged() async throws { try await forgetLeft(of: leftBeside.keys.filter { catalog[$0] == nil }) }
+    func forgetLeftOfPurged() async throws {
+        try await forgetLeft(of: orphanedAttachments.keys.filter { catalog[$0] == nil })
+    }
 
     private func forgetLeft(of tasks: [String]) async throws {
         guard !tasks.isEmpty else { return }
-        try await client.transaction { for task in tasks { try SyncTables($0).setLeft(nil, of: task) } }
-        for task in tasks { leftBeside[task] = nil }
+        try await client.transaction { for task in tasks { try SyncTables($0).setOrphans(nil, of: task) } }
+        for task in tasks { orphanedAttachments[task] = nil }
     }
 }

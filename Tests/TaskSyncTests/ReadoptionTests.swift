@@ -5,11 +5,11 @@ import Testing
 
 @testable import TaskSync
 
-/// A directory that is bound anew while something in it cannot be read.
-@Suite(.serialized) struct BoundAnewTests {
+/// A directory that is re-adopted while something in it cannot be read.
+@Suite(.serialized) struct ReadoptionTests {
     let store = MemoryDocumentStore(Machine.database)
 
-    @Test func `a directory that is bound anew is not filled before all of it can be read`() async throws {
+    @Test func `a directory that is re-adopted is not filled before all of it can be read`() async throws {
         let disk = MemoryDisk()
         let first = try await Machine(store, disk: disk)
         try disk.makeDirectories("Home")
@@ -50,7 +50,7 @@ import Testing
         await last.stop()
     }
 
-    @Test func `a directory that is bound anew is filled where what could not be read has gone`() async throws {
+    @Test func `a directory that is re-adopted is filled where what could not be read has gone`() async throws {
         let disk = MemoryDisk()
         let first = try await Machine(store, disk: disk)
         try disk.makeDirectories("Home")
