@@ -28,7 +28,7 @@ CONVERTED = [
     "Sources/System/HTTPServer", "Sources/System/JSON", "Sources/System/MessageBus", "Sources/System/PostgreSQL",
     "Sources/System/RegularExpressions", "Sources/System/SQLite", "Sources/System/SystemIO",
     "Sources/System/SystemService", "Sources/System/Ustar", "Sources/System/XML", "Sources/System/YAML",
-    "Sources/Tasks/Reconciliation", "Sources/Tasks/TaskFolder", "Tests/AccessControlTests", "Tests/AccountClientTests",
+    "Sources/Tasks", "Tests/AccessControlTests", "Tests/AccountClientTests",
     "Tests/Benchmark", "Tests/BucketStoreTests", "Tests/CivilTimeTests", "Tests/CommandLineToolTests",
     "Tests/CompressionTests", "Tests/ControlTests", "Tests/CryptographyTests", "Tests/DocumentClientTests",
     "Tests/DocumentModelTests", "Tests/DocumentStoreTestKit", "Tests/DocumentStoreTests", "Tests/EndToEnd",

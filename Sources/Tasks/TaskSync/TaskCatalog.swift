@@ -2,7 +2,8 @@ import DocumentClient
 package import DocumentModel
 package import TaskModel
 
-/// What lists and look-ups need of every task, in memory: `ferry list` must not decode 10,000 documents.
+/// The data of every task that lists and queries need, in memory, so that `ferry list` does not
+/// decode 10,000 documents.
 package struct TaskCatalog: Sendable {
     package struct Entry: Sendable, Hashable {
         package var id: String
@@ -15,7 +16,8 @@ package struct TaskCatalog: Sendable {
         package var attachmentCount: Int
         /// The items of the checklists in the notes; nil if there are none.
         package var checklist: ChecklistCount?
-        /// nil while the task lives; an absent time within means that the remote has not ordered the delete yet.
+        /// The delete of a task in the trash; nil if it is not there. Its time is absent until the
+        /// server has committed it.
         package var deletion: Deletion?
         package var isPending: Bool
         package var isParked: Bool
@@ -31,9 +33,8 @@ package struct TaskCatalog: Sendable {
         package var time: Timestamp?
     }
 
-    /// Keeps an entry outside of the table, whose free places would be as large: of a hundred
-    /// thousand there are as many more. Thousands of them are sorted and handed on without being
-    /// copied.
+    /// Holds an entry outside of the table, whose unused places would otherwise be as large as the
+    /// used ones. Thousands of boxes are sorted and passed on without copies of the entries.
     package final class Box: Sendable {
         package let entry: Entry
 
@@ -47,17 +48,17 @@ package struct TaskCatalog: Sendable {
     package private(set) var remindersVersion: UInt64 = 0
     /// The names of the lists, by id.
     package private(set) var listNames: [String: String] = [:]
-    /// Who uses the lists that have several users, by id.
+    /// The users of shared lists, by list.
     package private(set) var sharing: [String: ListSharing] = [:]
-    /// How many tasks are not in the trash, of those how many are to be done, and how many are in
-    /// the trash: kept, because they are asked for at every change.
+    /// The number of tasks that are not in the trash, the number of those that are open, and the
+    /// number of tasks in the trash. They are kept up to date because every change asks for them.
     package private(set) var count = 0
     package private(set) var openCount = 0
     package var trashedCount: Int { boxes.count - count }
-    /// How many tasks of each list are not in the trash.
+    /// The number of tasks that are not in the trash, by list.
     private var counts: [String: Int] = [:]
 
-    /// Tasks that are not in the trash.
+    /// The tasks that are not in the trash.
     package var living: some Sequence<Entry> { all.filter { $0.deletion == nil } }
 
     package var livingBoxes: some Sequence<Box> { boxes.values.lazy.filter { $0.entry.deletion == nil } }
@@ -66,10 +67,10 @@ package struct TaskCatalog: Sendable {
 
     private var all: LazyMapSequence<Dictionary<String, Box>.Values, Entry> { boxes.values.lazy.map(\.entry) }
 
-    /// Whether a list has tasks that are not in the trash: asked for at every change of a list.
+    /// Whether a list has tasks that are not in the trash. Every change of a list asks for it.
     func hasLiving(inList list: String) -> Bool { counts[list] != nil }
 
-    /// The tasks of a list, also those in the trash.
+    /// Returns the tasks of a list, including those in the trash.
     func tasks(ofList list: String) -> [String] { all.filter { $0.list == list }.map(\.id) }
 
     package subscript(id: String) -> Entry? { boxes[id]?.entry }

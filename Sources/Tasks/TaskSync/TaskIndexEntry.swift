@@ -18,7 +18,7 @@ struct TaskIndexEntry: Sendable {
     /// The moments at which it reminds its users; nil if it does not.
     let reminders: TaskReminders?
     /// The request for the name of its file; nil if it has no file.
-    let claim: NameAllocator.Claim?
+    let request: NameAllocator.Request?
     let hasAttachments: Bool
 
     /// Creates the entry of a document.
@@ -27,7 +27,7 @@ struct TaskIndexEntry: Sendable {
     init(_ view: DocumentSnapshot) {
         id = view.name.id
         guard view.exists else {
-            (entry, reminders, claim, hasAttachments) = (nil, nil, nil, false)
+            (entry, reminders, request, hasAttachments) = (nil, nil, nil, false)
             return
         }
         let fields = view.fields(pendingTimes: .previous)
@@ -46,10 +46,10 @@ struct TaskIndexEntry: Sendable {
             isPending: view.hasPendingWrites, isParked: view.hasParkedWrites)
         reminders = isDeleted ? nil : TaskReminders(item)
         let title = TaskLayout.title(of: item, fields)
-        claim =
+        request =
             isDeleted
             ? nil
-            : NameAllocator.Claim(
+            : NameAllocator.Request(
                 place: item.listId ?? "", title: title, time: view.createTime,
                 isExact: TaskFileName.file(for: title).carriesTitle)
         hasAttachments = attachmentCount > 0

@@ -4,7 +4,7 @@ import DocumentModel
 import SystemIO
 import TaskModel
 
-/// The dates of recurring tasks.
+/// Settles the dates of recurring tasks.
 extension TaskSync {
     /// The day on this machine.
     var today: CivilDate { Self.day(at: configuration.wallClock()) }
@@ -15,7 +15,7 @@ extension TaskSync {
     /// Brings the dates of recurring tasks into agreement with their occurrences, which merges and
     /// other apps may have changed.
     ///
-    /// - Returns: The tasks that have changed, of which the feed of changes tells again.
+    /// - Returns: The tasks that have changed. The feed of changes reports them again.
     func settleRecurring(_ views: [DocumentSnapshot]) async throws -> Set<String> {
         var changed = Set<String>()
         let today = today

@@ -6,11 +6,12 @@ import SystemService
 import TaskFolder
 import TaskModel
 
-/// What has been in the trash for long enough goes for good: of documents by a transaction on the
-/// remote, of files here. What was put aside goes like the files of the trash, and incoming files
-/// when nothing waits for them.
+/// Deletes what has been in the trash for long enough: documents by a transaction on the server,
+/// files in the local trash. Quarantined files are treated like those in the trash, and incoming
+/// files are deleted when no transfer needs them.
 extension TaskSync {
-    /// Looks now and then, but not at once: a machine that has been off for long first hears what others did meanwhile.
+    /// Empties the trash at intervals, but not at once: a machine that was off for a long time
+    /// first receives the changes of others.
     func followRetention() async throws {
         try await environment.sleep(for: .seconds(15 * 60))
         while true {
@@ -20,13 +21,14 @@ extension TaskSync {
         }
     }
 
-    /// Until when the trash keeps what was deleted then, as far as this machine is concerned; nil for ever.
+    /// Returns the time until which the trash keeps a task that was deleted at a time, according to
+    /// this machine's configuration; nil for unlimited.
     package nonisolated func trashKeeps(deletedAt time: Timestamp) -> Timestamp? {
         Retention(days: configuration.trashDays).end(since: time)
     }
 
-    /// Deletes what has been in the trash for as long as it is kept. Does nothing while the
-    /// directory or the remote is not the known one, or the replica is not as the remote has it.
+    /// Deletes what has been in the trash for long enough. Does nothing while the directory or the
+    /// server is not the known one, or while the replica is not up to date.
     func emptyTrash() async throws {
         let retention = Retention(days: configuration.trashDays)
         guard retention.days > 0, rootHold == nil, !isPaused, await client.currentStatus.isCurrent,
@@ -43,7 +45,7 @@ extension TaskSync {
             do {
                 try await purge(entry.id, retention, now)
             } catch let error as RemoteError {
-                // The next look comes by itself.
+                // The next attempt is automatic.
                 return logger.info("the trash is not emptied: \(error.message)")
             } catch let error as DocumentClientError where error.code == .contention {
                 continue
@@ -51,9 +53,9 @@ extension TaskSync {
         }
     }
 
-    /// Something that is here until it is old.
+    /// A file or document that is kept until it is old enough.
     private struct Kept {
-        /// Names it among all of them, for as long as it is there.
+        /// A key that no other one has while it is kept.
         let key: String
         let description: String
         let remove: @Sendable () throws(FolderError) -> Void
@@ -76,7 +78,8 @@ extension TaskSync {
         return trash + recovered
     }
 
-    /// The time of a file's clock says little, so each counts from the moment at which it was first seen here.
+    /// Deletes old files from the local trash. The times of files say little, so the age is counted
+    /// from the moment when a file was first seen there.
     private func emptyLocalTrash(_ retention: Retention, _ now: Retention.Moment) async throws {
         let kept: [Kept]
         do { kept = try self.kept() } catch {
@@ -103,7 +106,7 @@ extension TaskSync {
                 logger.info("gone from \(entry.description)")
             }
         }
-        // Whatever should get such a name again counts anew.
+        // A later file with such a name is counted from the beginning.
         try await client.transaction { [gone] transaction in
             for key in gone { try SyncTables(transaction).removeTrashed(key) }
         }
@@ -111,15 +114,15 @@ extension TaskSync {
 
     private static let trashProblem = "trash"
 
-    /// What keeps the trash from being emptied; the next look tells whether it still does.
+    /// Reports why the trash is not emptied. The next attempt reports it again if it still holds.
     private func noteTrash(_ message: String) {
         logger.warning(message)
         let hint = "See that ferryd may read and change what is in .ferry; it tries again every six hours."
         note(SyncProblem(code: "trash", subject: ".ferry", message: message, hint: hint), for: Self.trashProblem)
     }
 
-    /// How much was put aside here, and when the first of it goes for good; nil where that is
-    /// never, or nothing counts yet.
+    /// Returns the number of quarantined files, and the time at which the first of them is deleted;
+    /// nil if that is never or not known yet.
     package func recovered() async throws -> (count: Int, goes: Timestamp?) {
         defer { releaseWhenIdle() }
         let names = try folder.recoveredNames()
@@ -128,9 +131,9 @@ extension TaskSync {
         return (names.count, names.compactMap { seen[Self.key(ofRecovered: $0)]?.server }.min().flatMap(trashKeeps))
     }
 
-    /// Deletes what downloads have left that were given up or are not wanted any more, and copies
-    /// that a crash cut short, whose command has failed: nothing of it is anybody's only copy, so
-    /// it need not be kept. In one go: no transfer begins meanwhile.
+    /// Deletes the partial files of downloads that were given up or are not needed any more, and
+    /// copies that were interrupted by a crash and whose commands have failed. None of them is the
+    /// only copy of its content. This is one step, so that no transfer starts meanwhile.
     func removeUnwantedIncoming() {
         guard rootHold == nil else { return }
         let wanted = Set(transfers.transfers.values.filter { !$0.phase.isOver }.compactMap(\.incoming))
@@ -139,7 +142,7 @@ extension TaskSync {
         }
     }
 
-    /// Deletes a task and its history, if the remote still has it in the trash.
+    /// Deletes a task and its history, if the server still has it in the trash.
     private func purge(_ task: String, _ retention: Retention, _ now: Retention.Moment) async throws {
         let (name, history) = try await client.reading { transaction in
             let name = try DocumentName(database: transaction.databaseName, collection: "tasks", id: task)
@@ -147,7 +150,8 @@ extension TaskSync {
             return (name, try transaction.documents(entries).map(\.name))
         }
         let user = configuration.userID
-        // The task goes with the last of its history, and the rest only where it would go, too.
+        // The task is deleted together with the last part of its history, and the other parts only
+        // if it will be deleted, too.
         var rest = history[...]
         repeat {
             let part = rest.prefix(Self.purgeBatch)
@@ -157,7 +161,7 @@ extension TaskSync {
                 guard let document = try await transaction.document(name),
                     document.fields["userId"] == .string(user.rawValue),
                     let deleted = TaskItem(fields: document.fields).deletedTime,
-                    // A time that a client made up counts no more than the remote's own.
+                    // A time that a client has invented counts no more than the server's own.
                     retention.isOver(since: Retention.Moment(max(deleted, document.updateTime)), at: now)
                 else { return false }
                 for entry in part { transaction.delete(entry) }
@@ -169,7 +173,8 @@ extension TaskSync {
         logger.info("gone from the trash: \(task)")
     }
 
-    /// Deletes history entries of what users removed or replaced themselves. What a merge displaced stays.
+    /// Deletes history entries of values that users removed or replaced themselves. Values that a
+    /// merge displaced stay.
     private func purgeOwnHistory(_ retention: Retention, _ now: Retention.Moment) async throws {
         let user = configuration.userID
         @Sendable func isOver(_ fields: [String: Value], _ updateTime: Timestamp) -> Bool {
@@ -197,11 +202,12 @@ extension TaskSync {
         }
     }
 
-    /// Remotes take 500 writes at once.
+    /// Servers accept 500 writes in a commit.
     private static let purgeBatch = 400
 }
 
 extension Retention.Moment {
-    /// A time that the remote gave, which a clock that is right here would have shown as well.
+    /// Creates the moment of a time that the server gave, assuming that a clock on this machine
+    /// would have shown the same.
     init(_ time: Timestamp) { self.init(server: time, machine: time.microseconds / 1_000_000) }
 }

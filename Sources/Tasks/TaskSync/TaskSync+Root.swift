@@ -3,9 +3,12 @@ import DocumentModel
 import TaskFolder
 import TaskModel
 
-/// Whether the tasks directory is the one that this replica knows.
+/// Decides whether the tasks directory is the one that this replica knows.
 extension TaskSync {
-    /// Whether the directory is the known one; sets `rootHold` otherwise. The first time, claims it.
+    /// Checks whether the directory is the known one, and sets `rootHold` if it is not. The first
+    /// directory becomes the known one.
+    ///
+    /// - Returns: Whether it is the known one.
     func checkRoot() async throws -> Bool {
         let root: RootState
         do throws(FolderError) {
@@ -53,7 +56,9 @@ extension TaskSync {
         return true
     }
 
-    /// False where the directory cannot be marked, which is tried again.
+    /// Marks the directory as the known one.
+    ///
+    /// - Returns: Whether it could be marked; otherwise it is tried again.
     private func claim(_ root: RootState) async throws -> Bool {
         let rootID: String
         if case .valid(let marker) = root.marker, marker.account == configuration.userID.rawValue {
@@ -82,17 +87,19 @@ extension TaskSync {
         return true
     }
 
-    /// What is known and not there, in a directory that was bound anew.
+    /// Returns the known files that are absent in a re-adopted directory.
     func absentSinceBinding() -> Set<TaskPath> {
         guard isReadopted else { return [] }
         let known = Array(index.allPaths) + lists.paths.values + attachments.all.compactMap { path(of: $0) }
         return Set(known.filter { folder.isAbsent($0) })
     }
 
-    /// In a directory that was bound anew nothing that is absent was deleted: it is written again.
-    /// As long as something cannot be read, what is absent may be in that, and stays known.
+    /// Forgets absent files of a re-adopted directory, so that they are written again: nothing that
+    /// is absent there was deleted. While a part cannot be read, the absent files may be in it and
+    /// stay known.
     ///
-    /// - Parameter absent: what was not there when the scan began that has now looked at everything. What went meanwhile is told of.
+    /// - Parameter absent: The files that were absent when the complete scan began. Events report
+    ///   those that disappeared since.
     func forgetAbsentSinceBinding(_ absent: Set<TaskPath>) async throws {
         guard isReadopted, !isPartlyUnreadable else { return }
         let absent = absent.filter { folder.isAbsent($0) }

@@ -3,21 +3,21 @@ import SystemIO
 import SystemService
 import TaskFolder
 
-/// One thing after the other, and what waits for the disk beside it.
+/// Runs the operations of the bridge one after the other, and disk operations beside them.
 extension TaskSync {
-    /// Whose turn it is, and who waits for theirs.
+    /// The turn in progress, and the tasks that wait for theirs.
     struct Turn {
         var isTaken = false
         var waiting: [(id: UInt64, continuation: CheckedContinuation<Void, any Error>)] = []
         var lastID: UInt64 = 0
     }
 
-    /// Runs `body` when no other turn is running; turns come in the order in which they were asked
-    /// for. Throws `CancellationError` where the task is cancelled before its turn comes. A failure
-    /// of the state file is the last turn's, and ends `run`: what is in memory may be more than the
-    /// file has, and must not be written to it by another turn.
+    /// Runs `body` while no other turn runs. Turns run in the order in which they were requested.
     ///
-    /// - Parameter name: of the turn, for whoever asks what it is that takes so long.
+    /// - Parameter name: The name of the turn in reports of operations that take long.
+    /// - Throws: `CancellationError` if the task is cancelled before its turn. An error of the
+    ///   state file ends all turns and `run`: memory may be ahead of the file, and another turn
+    ///   must not write that to it.
     func withExclusiveAccess<Result: Sendable>(
         _ name: String = #function, _ body: () async throws -> Result
     ) async throws -> Result {
@@ -40,8 +40,8 @@ extension TaskSync {
     }
 
     /// Closes the tasks directory, so that its file system can be unmounted: at once while syncing
-    /// is paused, otherwise after some seconds without a turn. To be called after whatever may have
-    /// opened it.
+    /// is paused, otherwise after some seconds without a turn. It must be called after every
+    /// operation that may have opened the directory.
     func releaseWhenIdle() {
         lastTurn = environment.now()
         if isPaused { folder.release() } else { planRelease() }
@@ -51,7 +51,7 @@ extension TaskSync {
         guard folder.isOpen, !isReleasePlanned else { return }
         isReleasePlanned = true
         let pause = max(.zero, lastTurn + Self.idleTime - environment.now())
-        // Ends by itself; a bridge that is gone is not held.
+        // The task ends automatically, and does not keep the bridge alive.
         Task { [weak self, environment] in
             try? await environment.sleep(for: pause)
             await self?.releaseNow()
@@ -60,26 +60,26 @@ extension TaskSync {
 
     private func releaseNow() {
         isReleasePlanned = false
-        // The end of the turn plans anew.
+        // The end of the turn schedules the next release.
         guard !turn.isTaken else { return }
         if environment.now() - lastTurn >= Self.idleTime { folder.release() } else { planRelease() }
     }
 
     private static let idleTime: Duration = .seconds(3)
 
-    /// Throws as soon as a turn has failed.
+    /// Waits for a failure of a turn and throws it.
     func followFailure() async throws {
         for await error in failures { throw error }
         throw CancellationError()
     }
 
-    /// Comes back when the turn is this task's.
+    /// Returns when the turn belongs to this task.
     private func waitForTurn() async throws {
         turn.lastID += 1
         let id = turn.lastID
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-                // A cancellation before this found nobody to wake.
+                // A cancellation before this has found no continuation to resume.
                 guard !Task.isCancelled else { return continuation.resume(throwing: CancellationError()) }
                 turn.waiting.append((id, continuation))
             }
@@ -93,12 +93,13 @@ extension TaskSync {
         turn.waiting.remove(at: index).continuation.resume(throwing: CancellationError())
     }
 
-    /// Runs what waits for the disk; meanwhile transfers start and end, within the same turn.
+    /// Runs a disk operation on another thread. In the meantime transfers start and end, within the
+    /// same turn.
     func offload<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result {
         await wait(on: waiter, "the disk", body)
     }
 
-    /// Makes a large file survive a power cut.
+    /// Synchronizes a large file to disk, so that it survives a power cut.
     func synchronize(_ path: TaskPath) async {
         await wait(on: synchronizer, "the disk, for \(path.name)") { [folder] in _ = folder.synchronize([path]) }
     }

@@ -11,40 +11,41 @@ package import TaskModel
 
 /// The two-way bridge between a tasks directory and its documents.
 ///
-/// Files are compared with their shadows: what differs is what the user changed, and goes into the
-/// client's journal in the transaction that advances the shadow. Documents that changed, here or
-/// elsewhere, are written to files; a file that changed meanwhile is read first. All of it happens
-/// in turns, one at a time.
+/// Each file is compared with its shadow, the file as it was last read or written. A difference is
+/// a change by the user: it goes into the client's journal in the transaction that updates the
+/// shadow. Documents that changed, on this machine or another, are written to files; a file that
+/// changed in the meantime is read first. All of this happens in turns, one at a time.
 package actor TaskSync {
     package struct Configuration: Sendable {
-        /// The user's id: whose documents these are.
+        /// The id of the user to whom the documents belong.
         package var userID: UserID
-        /// For the marker.
+        /// The server's address, for the marker of the tasks directory.
         package var remote: String
-        /// Take the directory as it is although it is not the one remembered: files are united with
-        /// documents, nothing is deleted.
+        /// Whether the directory is adopted although it is not the known one. Its files are then
+        /// united with the documents, and nothing is deleted.
         package var rebinds: Bool
-        /// Attachments up to this many bytes come by themselves, others when they are fetched; nil: all.
+        /// The size in bytes up to which attachments are downloaded automatically; nil for all.
+        /// Larger ones are downloaded on request.
         package var downloadsUpTo: Int64?
-        /// How hard to try to make attachments smaller before they travel.
+        /// The effort to compress attachments before they are uploaded.
         package var compression: CompressionPolicy
-        /// For so many days the trash keeps what is in it; 0: for ever.
+        /// The number of days for which the trash keeps its contents; 0 for unlimited.
         package var trashDays: Int
-        /// Names the store that objects are in, if it is not the remote's own. Once it is another,
-        /// every file that is here is offered to that.
+        /// The store of the objects, if it is not the server's own. After a change of this value
+        /// every attachment that is on this machine is offered to the new store.
         package var objectStore: String
-        /// Lists of others that this machine follows at most: each takes two of the 1,000 listen
-        /// targets that a server allows a connection.
+        /// The maximum number of other users' lists that this machine follows. Each takes two of
+        /// the 1,000 listen targets that a server allows on a connection.
         package var followedLists = 400
-        /// Whether there is no remote yet, so that the first turn waits for none.
+        /// Whether there is no server yet, so that the first turn waits for none.
         package var isAlone = false
         /// Whether the state file was opened for repair; see `repairTables`.
         package var repairs = false
-        /// Names this boot of the machine; `nil` if it is not known. A run in the same boot as the
-        /// one before it finds no file that a power cut has left empty.
+        /// The id of this boot of the machine; nil if it is not known. A run in the same boot as
+        /// the previous one cannot find files that a power cut has left empty.
         package var bootID: String?
-        /// The local clock in seconds since 1970, for showing; and where it is behind, the trash
-        /// keeps things for longer.
+        /// The local clock in seconds since 1970, for display. If it is slow, the trash keeps its
+        /// contents for longer.
         package var wallClock: @Sendable () -> Int64
 
         package init(
@@ -64,17 +65,18 @@ package actor TaskSync {
     }
 
     private let executor: any SerialExecutor
-    /// Copies files into the directory; a long copy must not hold up the turns.
+    /// Copies files into the directory, so that a long copy does not delay the turns.
     let copier = SerialThread()
     let waiter = SerialThread()
-    /// Large files wait for the disk here: the turns go on, and Swift's own threads, which are few, stay free.
+    /// Synchronizes large files to disk, so that neither the turns nor Swift's few own threads wait
+    /// for it.
     let synchronizer = SerialThread()
-    /// What the bridge is at, also while it is stuck.
+    /// The operations in progress, also while they are stuck.
     let activity: Activity
     let configuration: Configuration
     let folder: any TaskFolder
     let client: DocumentDatabase
-    /// Where attachments go; nil: they stay on this machine.
+    /// The store of the attachments; nil if they stay on this machine.
     let objects: (any ObjectStore)?
     let inventory: ChunkInventory?
     let logger: Logger
@@ -84,151 +86,162 @@ package actor TaskSync {
 
     var index = FileIndex()
     var lists = ListIndex()
-    /// The lists of other users that this one may use, with their owners.
+    /// The lists of other users that this user may use, with their owners.
     var hosts: [String: UserID] = [:]
-    /// Lists of other users that this one may use, beyond those that a machine follows.
+    /// The lists of other users that this user may use, but which exceed `followedLists`.
     var unfollowed: Set<DocumentName> = [] { didSet { noteUnfollowed() } }
     package internal(set) var catalog = TaskCatalog()
-    /// By task, those that were made of new files here a short while ago.
+    /// The tasks that were recently created from new files here, by id.
     var newborns: [String: Newborn] = [:]
-    /// Tasks that were made of new files here, and that another machine may have made at the same time; see `join`.
+    /// The tasks that were created from new files here and that another machine may have created at
+    /// the same time; see `join`.
     var created: [String: CreatedTask] = [:]
     var lastForgetting: Duration?
-    /// Files of names that tasks are to get, which are still to be read, and since when.
+    /// Unread files with the names that tasks are to get, and since when they are awaited.
     var unreadFiles: [TaskPath: Duration] = [:]
-    /// By path, files that were deleted here a short while ago.
+    /// The files that were recently deleted here, by path.
     var deletedFiles: [TaskPath: DeletedFile] = [:]
-    /// What each task's file is to be called.
+    /// The names of the tasks' files.
     var names = NameAllocator { TaskFileName.file(for: $0, number: $1).name }
-    /// What the directory of each list is to be called.
+    /// The names of the lists' directories.
     var listBook = NameAllocator { name, number in
         (try? ListIndex.directory(named: name, from: number) { _ in false }.string) ?? "\(name) (\(number))"
     }
-    /// Directories of lists that were renamed from here a moment ago.
+    /// The list directories that this machine has just renamed itself.
     var ownMoves: [(from: TaskPath, to: TaskPath, time: Duration)] = []
-    /// Names that tasks' files had until Ferry renamed them: an editor may still have such a file
-    /// open under its old name.
+    /// Former names of task files that Ferry has renamed: an editor may still have such a file open
+    /// under its old name.
     var vacated: Set<TaskPath> = []
-    /// What the last run was about to put into files, and has not noted: by task.
+    /// The contents that the last run was about to write to files but did not record, by task.
     var unfinishedWrites: [String: [UInt8]] = [:]
-    /// A move that the last run announced, and of which nobody could see yet whether it was made.
+    /// Moves that the last run announced and whose result could not be seen yet.
     var unfinishedMoves: [(from: TaskPath, to: TaskPath)] = []
-    /// Directories that nobody has looked into since the machine started: a power cut may have left
+    /// The directories that were not searched since the machine started. A power cut may have left
     /// known files in them empty.
     var unexplored: [TaskPath] = [.root]
-    /// Directories that the last scan could not list.
+    /// The directories that the last scan could not list.
     var unlisted: Set<TaskPath> = []
-    /// Those of them in which no known file can be, with the times of their last changes when that
-    /// was so; see `noteUnlisted`.
+    /// The unlisted directories that contain no known file, with their modification times when that
+    /// was found; see `noteUnlisted`.
     var unreadable: [TaskPath: FileTime] = [:]
-    /// Where files went that cannot be looked at, by the names that they left. None of them counts as missing.
+    /// The places of files that moved where they cannot be looked at, by their former paths. None
+    /// of them counts as missing.
     var outOfSight: [TaskPath: TaskPath] = [:]
-    /// Files with the identifiers of tasks that are not known here, while the server has not told of all there are.
+    /// Files with identifiers of tasks that are unknown here, until the server has reported all
+    /// tasks.
     var unidentified: [String: Set<TaskPath>] = [:]
-    /// Tasks whose new files may have been written by a run that was cut off, and have other names
-    /// by now: they get no files before the next scan has looked for these.
+    /// Tasks whose new files may have been written by an interrupted run and renamed since. They
+    /// get no files before the next scan has looked for these.
     var soughtFiles: Set<String> = []
-    /// Whether the state file says that this boot has been looked at for such files.
+    /// Whether the state file records that all files were checked in this boot; see `noteBoot`.
     var isBootNoted = false
-    /// By task, files that a power cut has left empty and that could not be filled yet, as on a
-    /// full disk; see `fillEmptied`.
+    /// Files that a power cut has left empty and that could not be filled yet, for example because
+    /// the disk is full, by task; see `fillEmptied`.
     var unfilled: [String: (path: TaskPath, stamp: FileStamp)] = [:]
-    /// Lists whose directories have other names than they should, because those are taken.
+    /// Lists whose directories do not have the right names because those are taken.
     var misnamedLists: Set<DocumentName> = []
-    /// Lists whose directories are gone here while tasks may still be in them, with where they were.
+    /// The former paths of list directories that are gone here while the lists may still contain
+    /// tasks.
     var vanishedLists: [String: TaskPath] = [:]
-    /// Where those would be by the renames that were told of since.
+    /// The paths that those directories would have after the renames reported since.
     var carriedLists: [String: TaskPath] = [:]
-    /// Directories that were made for lists within them, while no list has their names, and when.
+    /// Directories that were created only to contain the directories of lists, and when. No list
+    /// has their names.
     var parents: [TaskPath: Duration] = [:]
-    /// Lists whose directories were not where they should be when they were to get other names, and since when.
+    /// Lists whose directories were not found when they were to be renamed, and since when.
     var missedLists: [String: Duration] = [:]
     var attachments = AttachmentIndex()
-    /// The history entries that nobody has dismissed.
+    /// The history entries that were not dismissed.
     var openConflicts: Set<DocumentName> = []
     var held: [String: Int64] = [:]
     var recentDeletes = ChangeWindow(.delete)
-    /// The tasks whose files are gone and that are not at rest, with their reasons. They are planned
-    /// again when their documents change.
+    /// The tasks whose files are gone and for which something is still to be done, with the
+    /// reasons. They are planned again when their documents change.
     var waiting: [String: Reason] = [:]
-    /// By task, since when a file that went back to an older version waits for approval.
+    /// The times at which files that went back to older versions were held for approval, by task.
     var reverted: [String: Int64] = [:]
     var recentReverts = ChangeWindow(.revert)
-    /// Whether it is still to be seen how many reverts come, and when the last one came.
+    /// Whether more reverted files may follow, and when the last one was found.
     var isReviewingReverts = false
     var lastRevert: Duration?
     var problems: [String: SyncProblem] = [:]
-    /// Problems of the directory as a whole, by kind of problem and path, renewed with each scan.
+    /// The problems of the directory as a whole, by kind and path. Each scan renews them.
     var folderProblems: [String: SyncProblem] = [:]
-    /// Tasks whose files changed under an export, which has to be tried again.
+    /// The tasks whose files changed during an export, which has to be repeated.
     var retries: Set<String> = []
-    /// Those of them that the replica's file names.
+    /// The retries that the state file contains.
     var rememberedRetries: Set<String> = []
-    /// Lists that are gone while something is left in their directories.
+    /// Deleted lists whose directories are not empty.
     var deletedLists: Set<DocumentName> = []
-    /// Lists whose directories could not be made.
+    /// Lists whose directories could not be created.
     var retriedLists: Set<DocumentName> = []
     var retryDelay = Backoff.firestore
     var isRetryPlanned = false
-    /// Tasks whose files have other names than they should, because those are taken.
+    /// Tasks whose files do not have the right names because those are taken.
     var misnamed: Set<String> = []
-    /// Known files that a scan under way has not found.
+    /// Known files that the scan in progress has not found.
     var missingInScan: Set<TaskPath> = []
     /// Whether the next directory that is found becomes the known one.
     var rebinds: Bool
-    /// Whether nothing that is absent was deleted: the directory was bound anew, and not all of it could be read since.
+    /// Whether absent files do not count as deleted, because the directory was re-adopted and could
+    /// not be read completely since.
     var isReadopted = false
-    /// Why nothing is inferred from the directory; nil while it is the known one.
+    /// The reason why the directory's contents do not count as changes; nil while the directory is
+    /// the known one.
     package internal(set) var rootHold: SyncProblem? { didSet { holdBell.yield() } }
     package internal(set) var isPaused = false { didSet { holdBell.yield() } }
-    /// Rings when the two above may have changed.
+    /// Yields when `isPaused` or `rootHold` may have changed.
     private let (holdChanges, holdBell) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     let (holdBeginnings, holdBegins) = AsyncStream.makeStream(
         of: Void.self, bufferingPolicy: .bufferingNewest(1))
     var transfers = TransferList()
-    /// Transfers whose bytes are where they belong, for the next turn to take over together.
+    /// Transfers whose bytes are in place and that the next turn records together.
     var stored: [FinishedTransfer] = []
     var isStoredPlanned = false
     var lastStored: Duration?
-    /// Incoming files that commands copy what they attach into.
+    /// Incoming files into which commands copy new attachments.
     var copies: Set<String> = []
-    /// Where files were that have moved and are still to be read.
+    /// The former paths of files that have moved and are still to be read.
     var movedFrom: [TaskPath: TaskPath] = [:]
-    /// Directories of attachments that were renamed in the batch of changes that is being taken over.
+    /// Attachment directories that were renamed in the batch of changes that is being imported.
     var movedAttachmentDirectories: Set<TaskPath> = []
-    /// Tasks that moved out of directories that were gone by then, with their attachments, by the
-    /// paths that their files had there.
+    /// Tasks that moved out of directories that no longer existed, with their attachments, by their
+    /// files' former paths.
     var strandedAttachments: [TaskPath: String] = [:]
-    /// By task; see `trashBeside`.
+    /// Attachments that were on this machine only when their tasks were deleted, by task; see
+    /// `trashBeside`.
     var orphanedAttachments: [String: OrphanedAttachments] = [:]
-    /// The transfers that somebody paused, by `Transfer.pauseKey`.
+    /// The paused transfers, by `Transfer.pauseKey`.
     var pausedTransfers: Set<String> = []
-    /// Files that somebody attached by a command although their names are those of unfinished ones,
+    /// Files that a user attached with a command although they have the names of unfinished ones,
     /// by `Transfer.pauseKey`.
     var attachedPartials: Set<String> = []
     /// The versions of files whose uploads a user has cancelled, by `partialKey`.
     var declined: [String: OrphanedAttachments.Version] = [:]
-    /// By task, the files that its document has no room for, and what its content took then, in bytes.
+    /// The files for which a task's document has no room, and the size of its contents at that time
+    /// in bytes, by task.
     var withoutRoom: [String: (names: Set<ExactText>, used: Int)] = [:]
-    /// Downloads that have asked for a repair of what they want, with what is wrong; see `damageKey`.
+    /// Downloads that have requested a repair of their content, with the problem; see `damageKey`.
     var reportedDamage: [String: String] = [:]
-    /// Whether the store may lack what this machine has given it; see `offerAttachments`.
+    /// Whether the store may lack objects that this machine uploaded earlier; see
+    /// `offerAttachments`.
     var isOffering = false
-    /// By transfer: how far it had come before this run of the daemon, until it is known again.
+    /// The progress of transfers in an earlier run of the daemon, by transfer, until the present
+    /// one has caught up.
     var earlierProgress: [String: Int64] = [:]
     var lastProgress: Duration?
-    /// Tasks whose attachments are all to be here, whatever the machine takes otherwise.
+    /// The tasks whose attachments are all downloaded, whatever their sizes.
     var pinned: Set<String> = []
-    /// Called after every turn.
+    /// The functions that are called after each turn.
     var observers: [Int: @Sendable () -> Void] = [:]
     var turn = Turn()
     var lastTurn: Duration = .zero
     var isReleasePlanned = false
-    /// Why no turn may follow; see `withExclusiveAccess`.
+    /// The error after which no turn may follow; see `withExclusiveAccess`.
     var failure: SQLiteError?
     let (failures, failureBell) = AsyncStream.makeStream(of: SQLiteError.self, bufferingPolicy: .bufferingOldest(1))
     private var isLoaded = false
-    /// Whether all that was on the remote at the first start has come here.
+    /// Whether everything that the server had at the first start has arrived here.
     var isSynced = false
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
@@ -264,7 +277,7 @@ package actor TaskSync {
         synchronizer.stop()
     }
 
-    /// The queries whose results make up a user's tasks.
+    /// Returns the queries whose results are a user's tasks.
     package nonisolated static func queries(of userID: UserID, in database: DatabaseName) -> [Query] {
         let parent = ParentName(database)
         let isMine = Query.Filter.field(FieldPath(key: "userId"), .equal, .string(userID.rawValue))
@@ -275,7 +288,8 @@ package actor TaskSync {
         ]
     }
 
-    /// The same among the documents that are here, which are all that this user may see: others' are shared.
+    /// Returns the corresponding queries of local documents. All of those may be seen by this user,
+    /// because documents of others are here only if they are shared.
     nonisolated static func localQueries(
         in database: DatabaseName
     ) -> (lists: Query, tasks: Query, history: Query) {
@@ -288,7 +302,9 @@ package actor TaskSync {
 
     // MARK: Running
 
-    /// Keeps both sides in step until cancelled. Throws when the state file fails.
+    /// Keeps both sides in step until cancelled.
+    ///
+    /// - Throws: An error of the state file.
     package func run() async throws {
         try await load()
         try await begin()
@@ -304,8 +320,8 @@ package actor TaskSync {
         }
     }
 
-    /// Reads what the state file knows; until then there are no tasks to show or to change. `run`
-    /// does it if nobody has.
+    /// Reads the state file, unless that was done. Before that there are no tasks to show or
+    /// change. `run` calls this, too.
     package func load() async throws {
         guard !isLoaded else { return }
         let objectStore = configuration.objectStore
@@ -316,7 +332,7 @@ package actor TaskSync {
         let tables = try await client.transaction { transaction in
             try transaction.database.migrate(SyncSchema.component, SyncSchema.migrations)
             let tables = SyncTables(transaction)
-            // The other store may lack what this machine has.
+            // The new store may lack the attachments of this machine.
             if try tables.state("object-store") ?? "" != objectStore {
                 try tables.setState("object-store", objectStore)
                 try tables.setState("offering", "true")
@@ -362,18 +378,21 @@ package actor TaskSync {
         try await loadCatalog()
         try await forgetLeftOfPurged()
         try await loadSharing()
-        // The last run may have died between making a directory and noting who waits for it.
+        // The last run may have ended between creating a directory and recording which tasks wait
+        // for it.
         retryMisplaced()
         let database = try await client.reading { $0.databaseName }
         try await client.keep(Self.queries(of: configuration.userID, in: database))
-        // Servers whose rules do not know of sharing refuse the question.
+        // Servers whose rules do not support sharing refuse this query.
         try await client.keep(
             [Self.sharedLists(with: configuration.userID, in: database)]
                 + ListInvitation.queries(of: configuration.userID, in: database), areOptional: true)
         isLoaded = true
     }
 
-    /// Reads what lists show from the replica. Answers the lists.
+    /// Reads the catalog from the replica.
+    ///
+    /// - Returns: The lists.
     @discardableResult private func loadCatalog() async throws -> [DocumentSnapshot] {
         let queries = Self.localQueries(in: try await client.reading { $0.databaseName })
         let (lists, conflicts) = try await client.reading { transaction in
@@ -392,22 +411,23 @@ package actor TaskSync {
         }
         var page = try await tasks(after: nil, in: queries.tasks)
         while let current = page {
-            // The client's thread reads the next ones while this one takes these in.
+            // The client's thread reads the next ones while these are added to the catalog.
             async let next = tasks(after: current.last, in: queries.tasks)
             for (facts, view) in current.found {
                 catalog.update(facts)
-                // What the files are called now is right for all of them but those below, so none is looked at again.
-                _ = names.set(facts.id, facts.claim)
+                // The present names of the files are right, except for those below, so none has to
+                // be checked again.
+                _ = names.set(facts.id, facts.request)
                 noteMapped(facts.id, at: index.path(of: facts.id))
-                // The last run was cut off between a delete that was taken back and the new file.
-                if isSynced, facts.claim != nil, index.path(of: facts.id) == nil { retries.insert(facts.id) }
+                // The last run was interrupted between the undo of a delete and the new file.
+                if isSynced, facts.request != nil, index.path(of: facts.id) == nil { retries.insert(facts.id) }
                 if facts.hasAttachments || !attachments.rows(of: facts.id).isEmpty {
                     await exportAttachments(of: view)
                 }
             }
             page = try await next
         }
-        // A name that was taken may be free by now, or soon.
+        // A name that was taken may be free now, or will be soon.
         let numbered = index.allPaths.filter { $0.name.hasSuffix(")" + TaskPath.taskSuffix) }
         for path in numbered {
             guard let task = index[path]?.task, try rightPath(of: task, in: path.parent) != path else { continue }
@@ -427,14 +447,15 @@ package actor TaskSync {
         }
     }
 
-    /// The first turn: the root, the watches, and what changed while nobody watched.
+    /// The first turn: checks the directory, starts watching it, and finds the changes since the
+    /// last run.
     private func begin() async throws {
         do throws(FolderError) {
             try folder.startWatching()
         } catch {
             note(folder: SyncProblem(code: "not-watched", subject: nil, message: error.message))
         }
-        // What is on the remote already must be known before a file counts as new.
+        // The documents of the server must be known before a file counts as new.
         if !isSynced, !configuration.isAlone {
             try await waitUntilCurrent()
             var isShared = false
@@ -448,7 +469,7 @@ package actor TaskSync {
         if !reverted.isEmpty { reviewRevertsLater() }
     }
 
-    /// Takes in what happened while nobody could look, if the directory is the known one.
+    /// Imports the changes that were not watched, if the directory is the known one.
     private func takeUp(isStart: Bool) async throws {
         guard try await checkRoot() else { return }
         try await finishMoves()
@@ -461,7 +482,7 @@ package actor TaskSync {
         isSynced = true
     }
 
-    /// The files are written again.
+    /// Removes paths from the index, so that their files are written again.
     func forget(_ paths: [TaskPath]) async throws {
         let absent = paths.compactMap { index[$0]?.task }
         guard !absent.isEmpty else { return }
@@ -488,8 +509,8 @@ package actor TaskSync {
         throw CancellationError()
     }
 
-    /// Whichever turn found that the directory is not the known one: looks until it is, then takes
-    /// in what happened meanwhile.
+    /// Waits until the directory is the known one, whichever turn found that it is not, and then
+    /// imports the changes that were not watched.
     private func followHold() async throws {
         for await _ in holdBeginnings {
             while rootHold != nil {
@@ -510,7 +531,7 @@ package actor TaskSync {
         }
     }
 
-    /// Off the actor: waiting must not keep the turns of others from running.
+    /// Waits for the next changes outside of the actor, so that other turns can run.
     private nonisolated func nextFolderChanges() async throws -> [DebouncedChange] {
         try await changes.next(limit: 500)
     }
@@ -518,7 +539,7 @@ package actor TaskSync {
     private func followDocuments() async throws {
         var holds = holdChanges.makeAsyncIterator()
         while !Task.isCancelled {
-            // One read for both: a change between two would be waited past.
+            // One transaction for both, so that a change between two of them is not missed.
             let (hasChanges, latest) = try await client.reading { transaction in
                 (try !transaction.changes(for: Self.consumer, limit: 1).isEmpty, transaction.latestSequence)
             }
@@ -526,7 +547,8 @@ package actor TaskSync {
             while isPaused || rootHold != nil {
                 guard await holds.next() != nil else { return }
             }
-            // A batch a turn: an edit need not wait until thousands of files are written.
+            // One batch per turn, so that an edit does not wait until thousands of files are
+            // written.
             try await withExclusiveAccess { try await exportChanges(batches: 1) }
         }
     }
@@ -535,7 +557,9 @@ package actor TaskSync {
 
     // MARK: Turns
 
-    /// Calls `action` after every turn, on the bridge's thread; it must be quick. Answers how to take it back.
+    /// Calls a function after every turn, on the bridge's thread; it must be quick.
+    ///
+    /// - Returns: A number with which to end the calls.
     package func observe(_ action: @escaping @Sendable () -> Void) -> Int {
         let id = (observers.keys.max() ?? 0) + 1
         observers[id] = action
@@ -544,12 +568,12 @@ package actor TaskSync {
 
     package func stopObserving(_ id: Int) { observers[id] = nil }
 
-    /// Transfers stop at once and go on by themselves afterwards.
+    /// Pauses or resumes syncing. A pause stops the transfers at once; they continue when it ends.
     package func setPaused(_ isPaused: Bool) {
         self.isPaused = isPaused
         guard !isPaused else {
             suspendRunning()
-            // Whoever pauses may want to unmount the file system.
+            // The user may want to unmount the file system.
             return folder.release()
         }
         startQueued()
@@ -558,7 +582,7 @@ package actor TaskSync {
 
     // MARK: Problems
 
-    /// What waits for a person, worst first.
+    /// The problems that need a person, most severe first.
     package var allProblems: [SyncProblem] {
         let others = Array(folderProblems.values) + Array(problems.values) + orphanProblems
         let sorted = others.sorted { ($0.subject ?? "") < ($1.subject ?? "") }

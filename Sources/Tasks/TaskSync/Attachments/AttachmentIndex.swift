@@ -1,14 +1,15 @@
 import TaskFolder
 
-/// The attachments whose files are here, whole and verified.
+/// The attachments whose files are on this machine, complete and verified.
 struct AttachmentIndex {
     private var rows: [String: [String: AttachmentRow]] = [:]
-    /// By task and the bytes of the file's name: the attachments' ids, of which there is one, as a rule.
+    /// The ids of attachments, by task and the bytes of the file's name. A name usually has one.
     private var names: [String: [[UInt8]: [String]]] = [:]
-    /// Attachment files beside no known task, by the task file's path: the task may come later.
+    /// Attachment files without a known task, by the path of the task's file: the task may arrive
+    /// later.
     private var orphans: [TaskPath: Set<TaskPath>] = [:]
 
-    /// By attachment id.
+    /// Returns the rows of a task, by attachment id.
     func rows(of task: String) -> [String: AttachmentRow] { rows[task] ?? [:] }
 
     var all: [AttachmentRow] { rows.values.flatMap(\.values) }
@@ -42,13 +43,15 @@ struct AttachmentIndex {
         if orphans[taskFile]?.isEmpty == true { orphans[taskFile] = nil }
     }
 
-    /// - Parameter directory: nil: all of them.
+    /// Forgets the attachment files without a task.
+    ///
+    /// - Parameter directory: The directory that contains them; nil for all.
     mutating func removeOrphans(beneath directory: TaskPath? = nil) {
         guard let directory else { return orphans = [:] }
         for path in orphans.values.joined().filter({ $0.isBeneath(directory) }) { remove(orphan: path) }
     }
 
-    /// The directories of attachments beside no known task, with how many files are in each.
+    /// The directories of attachments without a known task, with their numbers of files.
     var orphanedDirectories: [(path: TaskPath, count: Int)] {
         orphans.values.compactMap { files in files.first.map { ($0.parent, files.count) } }
     }

@@ -1,16 +1,17 @@
 import Glibc
 import SystemIO
 
-/// Copies of files that other programs may be writing to meanwhile.
+/// Copies files that other programs may be writing at the same time.
 enum StableCopy {
     private static let attempts = 3
     private static let block = 1 << 20
 
-    /// Makes the empty `target` what `source` was at one moment. What has only grown since it was
-    /// looked at, as logs do, is copied as far as it went then; a file whose bytes change while
-    /// they are read is read again.
-    /// - Parameter afterBlock: called after each block that was read.
-    /// - Throws: `TaskSyncError` where it changes every time; `SystemError`.
+    /// Copies the content that `source` had at one moment into the empty file `target`. If the file
+    /// has only grown since it was examined, as logs do, its earlier length is copied; if its bytes
+    /// change while they are read, it is read again.
+    ///
+    /// - Parameter afterBlock: Called after each block that was read.
+    /// - Throws: `TaskSyncError` if the file changes at every attempt; `SystemError`.
     static func copy(
         _ source: borrowing FileDescriptor, to target: borrowing FileDescriptor, afterBlock: () throws -> Void = {}
     ) throws {
@@ -18,7 +19,7 @@ enum StableCopy {
         defer { for buffer in buffers { buffer.deallocate() } }
         for _ in 0..<attempts {
             let before = try source.status()
-            // What the kernel makes up as it is read has no size.
+            // Files whose content the kernel generates when they are read have no size.
             let end = before.size > 0 ? before.size : .max
             var window = PageWindow()
             var offset: Int64 = 0

@@ -5,14 +5,14 @@ import SystemIO
 import TaskFolder
 import TaskModel
 
-/// Attachments: the files in `X.files` and the `attachments` of documents.
+/// Keeps attachments in step: the files in `X.files` and the field `attachments` of documents.
 extension TaskSync {
     // MARK: From files
 
     /// Queues the upload of an attachment's file that is new or has changed.
     ///
-    /// - Parameter isEvent: Whether the file was reported as changed, not only found. On a file system with coarse times
-    ///   its content is then hashed although its stamp is the known one.
+    /// - Parameter isEvent: Whether an event reported the file as changed. On a file system with
+    ///   coarse times its content is then hashed although it has the known stamp.
     func noteAttachment(_ path: TaskPath, _ known: FileStamp? = nil, isEvent: Bool = false) async {
         guard let stamp = known ?? (try? folder.stamp(path)) ?? nil else { return attachments.remove(orphan: path) }
         if !folderProblems.isEmpty { folderProblems = folderProblems.filter { $0.value.subject != path.string } }
@@ -24,14 +24,15 @@ extension TaskSync {
         let row = attachments.row(of: entry.task, named: path.name)
         if let row, row.stamp == stamp, !(isEvent && stamp.isCoarse) { return }
         if await isDeclined(entry.task, path, stamp) { return }
-        // It gets its real name when it is complete.
+        // A program renames the file when it is complete.
         if row == nil, Self.isPartial(path.name), !attachedPartials.contains(Self.partialKey(entry.task, path.name)) {
             return
         }
         queueUpload(entry.task, path.name, size: stamp.size, stamp)
     }
 
-    /// Something has taken an attachment's place, or one that cannot be seen: what is no file is told of.
+    /// Reports that something other than a file, or something that cannot be examined, is at the
+    /// path of an attachment.
     func noteObstructed(attachment path: TaskPath) {
         do throws(FolderError) {
             _ = try folder.stamp(path)
@@ -44,7 +45,7 @@ extension TaskSync {
         }
     }
 
-    /// Whether a file's name is one that browsers and editors give to what they have not finished.
+    /// Whether a name is one that browsers and editors give to unfinished files.
     static func isPartial(_ name: String) -> Bool {
         let name = name.lowercased()
         return [".part", ".partial", ".crdownload", "~"].contains { name.hasSuffix($0) }
@@ -52,7 +53,8 @@ extension TaskSync {
 
     static func partialKey(_ task: String, _ name: String) -> String { "up \(task) \(name)" }
 
-    /// Remembers, across restarts, that a file is complete although its name says otherwise; or forgets it.
+    /// Remembers, across restarts, that a file is complete although it has the name of an
+    /// unfinished one; or forgets that.
     func setAttachedPartial(_ key: String, _ isAttached: Bool) async throws {
         var partials = attachedPartials
         if isAttached { partials.insert(key) } else { partials.remove(key) }
@@ -66,8 +68,8 @@ extension TaskSync {
         for orphan in attachments.takeOrphans(of: path) { await noteAttachment(orphan) }
     }
 
-    /// Directories of attachments have new names; what is in them belongs to other tasks now. One
-    /// look finds it for all of them.
+    /// Finds the files in attachment directories that were renamed, which belong to other tasks
+    /// now, in one scan.
     func noteMovedAttachments() async {
         guard !movedAttachmentDirectories.isEmpty else { return }
         let directories = movedAttachmentDirectories
@@ -77,13 +79,13 @@ extension TaskSync {
             if file.isAttachment, directories.contains(where: { file.path.isBeneath($0) }) { found.append(file) }
         }
         for file in found { await noteAttachment(file.path, file.stamp) }
-        // What went from there under the old name is told of for that only.
+        // Events have reported the files that left under their old paths only.
         if let scan { noteMissingAttachments(scan, found: found.map(\.path), within: directories) }
     }
 
-    /// Files of attachments that a scan did not find, where it could have seen them.
+    /// Records attachment files that a scan did not find although it would have.
     ///
-    /// - Parameter directories: where it was looked for them; nil: everywhere.
+    /// - Parameter directories: The directories that were scanned for them; nil for all.
     func noteMissingAttachments(_ scan: FolderScan, found: [TaskPath], within directories: Set<TaskPath>? = nil) {
         guard !isReadopted, !isHiding(in: scan) else { return }
         let missing = missingAttachments(scan, found: found).filter { path in
@@ -92,14 +94,14 @@ extension TaskSync {
         if !missing.isEmpty { changes.noteMissing(missing) }
     }
 
-    /// Known files of attachments that a scan would have found, and did not.
+    /// Returns the known attachment files that a scan would have found and did not.
     func missingAttachments(_ scan: FolderScan, found: [TaskPath]) -> [TaskPath] {
         let present = Set(found)
         return attachments.all.compactMap { path(of: $0) }.filter { !present.contains($0) && scan.sees($0) }
     }
 
-    /// The user removed files of attachments: they are detached. Those of one task go together,
-    /// since each change of a document with thousands of attachments reads and writes all of it.
+    /// Detaches attachments whose files the user removed. Those of one task are detached together,
+    /// because each change of a document with thousands of attachments reads and writes all of it.
     func attachmentsRemoved(_ paths: [TaskPath]) async throws {
         var rows: [String: [AttachmentRow]] = [:]
         var fitting: Set<String> = []
@@ -130,13 +132,13 @@ extension TaskSync {
             let steps = try Self.setAttachments(
                 Dictionary(uniqueKeysWithValues: Set(removed).map { ($0, nil) }), of: task, as: .beside,
                 userID: userID, merge: merge, transaction)
-            // Each can be undone by itself.
+            // Each of them can be undone separately.
             for step in steps { try UndoSteps(transaction).add([step], at: now) }
         }
         for attachment in removed { attachments.remove(attachment, of: task) }
     }
 
-    /// See the function of this name that does it in a transaction.
+    /// Changes one attachment in a transaction; see the static function of this name.
     func setAttachment(
         _ attachment: String, of task: String, to value: Value?, as kind: UndoStep.Kind
     ) async throws {
@@ -149,14 +151,14 @@ extension TaskSync {
         }
     }
 
-    /// Where an attachment's file is.
+    /// Returns the path of an attachment's file.
     func path(of row: AttachmentRow) -> TaskPath? {
         guard let file = index.path(of: row.task) else { return nil }
         return try? file.attachmentsDirectory().appending(row.name)
     }
 
-    /// The stamp of an attachment's file: as it is now where only its mode, its owner or its
-    /// attributes have changed since.
+    /// Returns the stamp of an attachment's file: the present one if only its mode, its owner or
+    /// its attributes have changed since.
     func stamp(of row: AttachmentRow, at path: TaskPath) -> FileStamp {
         guard let now = try? folder.stamp(path), now.hasContent(of: row.stamp) else { return row.stamp }
         return now
@@ -164,7 +166,8 @@ extension TaskSync {
 
     // MARK: Limits
 
-    /// Files stay on this machine because the document of their task has no room for more attachments.
+    /// Reports files that stay on this machine because the document of their task has no room for
+    /// more attachments.
     func noteWithoutRoom(_ names: [String], of task: String, used: Int) {
         withoutRoom[task, default: ([], used)].names.formUnion(names.map { ExactText($0) })
         withoutRoom[task]?.used = used
@@ -191,9 +194,9 @@ extension TaskSync {
             for: key)
     }
 
-    /// Tries the files again that a task had no room for, if there is more room by now.
+    /// Tries the files again for which a task had no room, if it has more now.
     ///
-    /// - Parameter view: The task's document; `nil` if the task is gone.
+    /// - Parameter view: The task's document; nil if the task is gone.
     private func attachWithoutRoom(_ task: String, _ view: DocumentSnapshot?) async {
         guard let full = withoutRoom[task] else { return }
         guard let view,
@@ -214,7 +217,7 @@ extension TaskSync {
 
     // MARK: Moves
 
-    /// The attachments of files that have moved follow them, also where names went round in a circle.
+    /// Moves the attachments of files that have moved, also if files exchanged their names.
     func moveAttachments(of files: [ImportedFile]) {
         let moved = files.compactMap { file in file.attachmentSource.map { (file: file, source: $0) } }
         let sources = Set(moved.map(\.source))
@@ -240,14 +243,15 @@ extension TaskSync {
                 wanted[old] = new
             }
         }
-        // Also where the user has moved them: what was looked at before that was told counted as the other task's.
+        // This includes those that the user has moved: files that were examined before the events
+        // arrived were assigned to the other task.
         let directories = tangled.flatMap { [$0.source, $0.file.path] }.compactMap { try? $0.attachmentsDirectory() }
         movedAttachmentDirectories.formUnion(directories)
         movedAttachmentDirectories.formUnion(wanted.keys)
         arrangeAttachments(wanted)
     }
 
-    /// Whether a directory has a file that is known as an attachment of a task.
+    /// Whether a directory contains a file that is known as an attachment of a task.
     private func hasAttachments(of task: String, in directory: TaskPath) -> Bool {
         attachments.rows(of: task).values.contains { row in
             guard let path = try? directory.appending(row.name) else { return false }
@@ -255,8 +259,8 @@ extension TaskSync {
         }
     }
 
-    /// Gives directories of attachments their new names, each only once that is free; the last ones
-    /// of a circle exchange theirs.
+    /// Renames attachment directories, each when its new name is free. The last ones of a cycle
+    /// exchange their names.
     private func arrangeAttachments(_ names: [TaskPath: TaskPath]) {
         var wanted = names
         while true {
@@ -265,7 +269,7 @@ extension TaskSync {
             wanted[place] = nil
             do throws(FolderError) {
                 guard let next = wanted[target] else {
-                    // Where somebody has put others there, both stay, and what is in them is looked at.
+                    // If another directory was put there, both stay, and their files are examined.
                     _ = try folder.move(place, to: target, expecting: .anything)
                     continue
                 }
@@ -282,7 +286,7 @@ extension TaskSync {
         }
     }
 
-    /// `X.files` follows `X.md`.
+    /// Renames `X.files` after `X.md` was renamed.
     func moveAttachments(from: TaskPath, to: TaskPath) {
         guard let source = try? from.attachmentsDirectory(), let target = try? to.attachmentsDirectory(),
             source != target
@@ -292,17 +296,17 @@ extension TaskSync {
             case .moved: break
             case .exists where folder.isAbsent(from): try uniteAttachments(source, target)
             case .exists:
-                // Another task has the old name by now, and what is beside it is that one's.
+                // Another task has the old name now and owns the attachments there.
                 movedAttachmentDirectories.formUnion([source, target])
             case .changed:
-                // What went from the old name before was told of for that only.
+                // Events have reported the files that left the old name under that only.
                 let rows = (index[from] ?? index[to]).map { attachments.rows(of: $0.task) } ?? [:]
                 let paths = rows.values.compactMap { try? target.appending($0.name) }
                 if paths.contains(where: folder.isAbsent) { movedAttachmentDirectories.insert(target) }
             }
         } catch {
             guard error.code != .notFound else {
-                // Perhaps their directory has just got another name, which is told of next.
+                // Their directory may have just been renamed, which is reported next.
                 let task = (index[from] ?? index[to])?.task
                 if let task, !attachments.rows(of: task).isEmpty { strandedAttachments[from] = task }
                 return
@@ -315,7 +319,8 @@ extension TaskSync {
         }
     }
 
-    /// Those that could not follow their tasks before a directory above them got another name follow from there.
+    /// Moves attachments that could not follow their tasks before a directory above them was
+    /// renamed.
     func moveStrandedAttachments(_ from: TaskPath, _ to: TaskPath) {
         for (file, task) in strandedAttachments where file.isBeneath(from) {
             strandedAttachments[file] = nil
@@ -324,7 +329,8 @@ extension TaskSync {
         }
     }
 
-    /// Somebody has put attachments beside a task's new name already: those that were beside the old one come to them.
+    /// Adds the attachments at a task's old name to those that a user has already put at its new
+    /// name.
     private func uniteAttachments(_ source: TaskPath, _ target: TaskPath) throws(FolderError) {
         var files: [TaskPath] = []
         _ = try folder.scan(.look) { file in
@@ -334,7 +340,7 @@ extension TaskSync {
         _ = try folder.removeDirectoryIfEmpty(source)
     }
 
-    /// Moves files of attachments to where another task's are, each with a number where its name is taken.
+    /// Moves attachment files into another task's directory, with a number if the name is taken.
     func moveFiles(_ files: [TaskPath], to target: TaskPath) throws(FolderError) {
         movedAttachmentDirectories.insert(target)
         for file in files.sorted() {
@@ -348,10 +354,11 @@ extension TaskSync {
 
     // MARK: From documents
 
-    /// Queues what a document has and this machine lacks; takes away what others have detached.
+    /// Queues the downloads of attachments that a document has and this machine lacks, and removes
+    /// the files of those that other machines have detached.
     func exportAttachments(of view: DocumentSnapshot) async {
         let task = view.name.id
-        // By the task, as its file may have another name by now.
+        // The key is the task, because its file may have another name now.
         problems["detach \(task)"] = nil
         let fields = view.fields(pendingTimes: .previous)
         let isLiving = view.exists && !TaskItem(withoutAttachments: fields).isDeleted
@@ -363,7 +370,7 @@ extension TaskSync {
         let rows = attachments.rows(of: task)
         forgetDamage(task)
         for (id, value) in wanted {
-            // Most are here: nothing of those is looked at that need not be.
+            // Most attachments are here, and only the necessary fields of those are read.
             if let row = rows[id], let map = value.mapValue, map["sha256"] == .string(row.sha256), map["damaged"] == nil
             {
                 continue
@@ -374,10 +381,11 @@ extension TaskSync {
                 continue
             }
             if attachment.isDamaged {
-                // A machine that has it puts it there again; it is tried all the same, as the mark may be a mistake.
+                // A machine that has the content uploads it again. The download is tried
+                // nevertheless, because the mark may be a mistake.
                 noteDamage(task, id, attachment.name, attachment.sha256)
             }
-            // What was here once is wanted here.
+            // A file that was here before is wanted here.
             let limit = rows[id] == nil && !pinned.contains(task) ? configuration.downloadsUpTo : nil
             if let limit, attachment.size ?? 0 > limit { continue }
             queueDownload(task, id, attachment, limit: limit)
@@ -395,7 +403,8 @@ extension TaskSync {
             if case .changed(_, let stamp) = outcome {
                 isGone = stamp == nil
                 if let stamp {
-                    // It was changed here meanwhile: the edit survives, as a new attachment.
+                    // The file was changed here in the meantime: the edit survives as a new
+                    // attachment.
                     attachments.remove(row.attachment, of: row.task)
                     queueUpload(row.task, row.name, size: stamp.size)
                 }
@@ -411,7 +420,7 @@ extension TaskSync {
             }
             isGone = true
         }
-        // While the whole directory is away, nothing in it is gone: the file is there again with it.
+        // While the whole directory is missing, nothing in it was deleted.
         if isGone, (try? await checkRoot()) != true {
             retries.insert(row.task)
             return
@@ -421,14 +430,14 @@ extension TaskSync {
         _ = try? folder.removeDirectoryIfEmpty(path.parent)
     }
 
-    /// A name from elsewhere as a file's name: no path, not hidden, not too long; `name (2).ext`
-    /// where the first is taken.
+    /// Returns a file's name for an attachment's name, which may be any text: no path, not hidden,
+    /// and not too long; `name (2).ext` if the first is taken.
     static func fileName(_ name: String, _ number: Int) -> String {
         let safe = TaskFileName.attachment(for: name)
         return TaskFileName.attachment(for: TaskPath.isIgnored(safe) ? "\(safe)-" : safe, number: number)
     }
 
-    /// Whether a file has this name since another one had `name` already.
+    /// Whether a file has a numbered form of a name because another file had the name.
     static func isNumbered(_ file: String, of name: String) -> Bool {
         file.contains(" (") && (2...99).contains { fileName(name, $0).utf8.elementsEqual(file.utf8) }
     }

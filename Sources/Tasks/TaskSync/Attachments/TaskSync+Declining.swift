@@ -2,10 +2,11 @@ import DocumentClient
 import SystemIO
 import TaskFolder
 
-/// Files whose uploads a user has cancelled. They stay where they are, on this machine only, until
-/// they change or their transfers are resumed.
+/// Handles files whose uploads a user has cancelled. They stay on this machine only, until they
+/// change or their transfers are resumed.
 extension TaskSync {
-    /// Remembers, across restarts, that this version of an upload's file stays on this machine; or forgets it.
+    /// Remembers, across restarts, that this version of an upload's file stays on this machine; or
+    /// forgets that.
     func setDeclined(_ transfer: Transfer, _ isDeclined: Bool) async throws {
         let key = Self.partialKey(transfer.task, transfer.name)
         let path = filePath(of: transfer)
@@ -13,7 +14,9 @@ extension TaskSync {
         try await setDeclined(key, isDeclined ? stamp.map { OrphanedAttachments.Version($0) } : nil, at: path)
     }
 
-    /// - Parameter version: `nil` forgets it.
+    /// Remembers that a version of a file stays on this machine.
+    ///
+    /// - Parameter version: The version; nil forgets it.
     func setDeclined(_ key: String, _ version: OrphanedAttachments.Version?, at path: TaskPath?) async throws {
         guard declined[key] != version else { return }
         var all = declined
@@ -25,7 +28,8 @@ extension TaskSync {
         if version != nil, let path { tellDeclined(key, path) }
     }
 
-    /// Whether a file is the version whose upload a user has cancelled. Another version is attached like any file.
+    /// Whether a file is the version whose upload a user has cancelled. Other versions are attached
+    /// like any file.
     func isDeclined(_ task: String, _ path: TaskPath, _ stamp: FileStamp) async -> Bool {
         let key = Self.partialKey(task, path.name)
         guard let version = declined[key] else { return false }
@@ -34,7 +38,7 @@ extension TaskSync {
             return false
         }
         tellDeclined(key, path)
-        // After a restart, so that it can be resumed.
+        // After a restart the transfer is listed again, so that it can be resumed.
         let id = idOfUpload(task, path.name, size: stamp.size, stamp)
         if transfers[id] == nil {
             transfers.add(

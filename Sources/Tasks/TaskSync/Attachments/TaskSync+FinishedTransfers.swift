@@ -7,17 +7,18 @@ import SystemIO
 import TaskFolder
 import TaskModel
 
-/// A transfer whose bytes are where they belong, while nobody has been told.
+/// A transfer whose bytes are in place but which is not recorded yet.
 struct FinishedTransfer: Sendable {
     enum Content: Sendable {
-        /// In the store; with the stamp that the file had when its upload began.
+        /// The file is in the store. The stamp is the one that it had when its upload began.
         case upload(UploadedFile, FileStamp)
-        /// Whole, verified and on the disk, as an incoming file of this name; with the marks of its chunks.
+        /// The file is complete, verified and on the disk, as an incoming file of this name. The
+        /// fingerprints are those of its chunks.
         case download(incoming: String, ChunkFingerprints?)
     }
 
     let id: String
-    /// The run of the transfer that stored it.
+    /// The run of the transfer that finished.
     let run: Int
     let content: Content
 
@@ -29,21 +30,22 @@ struct FinishedTransfer: Sendable {
     }
 }
 
-/// What transfers have stored is taken over together: while one turn writes, more is stored, and
-/// the next turn takes all of that. So a thousand small files cost a few writes of their task's
-/// document, not a thousand.
+/// Records finished transfers together: while one turn writes, more transfers finish, and the next
+/// turn records all of those. So a thousand small files cost a few writes of their task's document
+/// instead of a thousand.
 extension TaskSync {
-    /// Attachments that one write says of its task. Each takes a transform, for its time, and a write has 500 at most.
+    /// The maximum number of attachments in one write. Each takes a transform for its time, and a
+    /// write has at most 500 of them.
     private static let attachmentsPerWrite = 490
 
-    /// What is stored waits for no more of it when it is so many, and as many as its task has:
-    /// other machines have something to do then, and what it costs to tell them grows with the
-    /// files, not with their square.
+    /// The number of finished transfers that are recorded without waiting for more; a task with more
+    /// attachments waits for as many as it has. Other machines can start to download then, and the
+    /// cost grows linearly with the number of files instead of quadratically.
     private static let attachmentsToTell = 200
 
-    /// How long what is stored waits for more of it, while more is under way: each write costs the
-    /// remote and every machine as much as the whole document, so it takes longer the more its task
-    /// has.
+    /// Returns the time for which a finished transfer waits for others that are in progress. Each
+    /// write costs the server and every machine as much as the whole document, so the time grows
+    /// with the number of the task's attachments.
     private func gatheringTime(of task: String) -> Duration {
         min(.milliseconds(400) + .milliseconds(1) * attachments.rows(of: task).count, .seconds(2))
     }
@@ -58,7 +60,7 @@ extension TaskSync {
         stored.append(transfer)
         startQueued()
         if transfers.isAtRest || stored.count == enoughToTell(of: transfer) {
-            // Ends with its turn; a bridge that is gone is not held.
+            // The task ends with its turn, and does not keep the bridge alive.
             Task { [weak self] in try? await self?.recordFinishedTransfers() }
         } else {
             scheduleRecording()
@@ -81,7 +83,8 @@ extension TaskSync {
         }
     }
 
-    /// A plan of earlier: where more was taken meanwhile, what has come since waits its own time.
+    /// Records the transfers unless others were recorded since this call was scheduled; then the
+    /// newer ones wait their own time.
     private func recordFinishedTransfers(unlessTakenSince previous: Duration?) async throws {
         isStoredPlanned = false
         if lastStored == previous { try await recordFinishedTransfers() } else { scheduleRecording() }
@@ -122,19 +125,19 @@ extension TaskSync {
 
     // MARK: Uploads
 
-    /// A file that is in the store, and whose attachment it is.
+    /// A file that is in the store, with its attachment.
     private struct Upload: Sendable {
         let name: String
         let attachment: String?
         let file: UploadedFile
         let stamp: FileStamp
         let isExecutable: Bool
-        /// SHA-256 in hex of what was here before: what the user saw when replacing it.
+        /// The SHA-256 in hex of the previous content here, which the user saw when replacing it.
         let known: String?
         let isRepair: Bool
     }
 
-    /// Uploads have stored files: their tasks say so, as far as the files are still those that were stored.
+    /// Records uploaded files in the documents of their tasks, unless the files have changed since.
     private func record(_ uploads: [(transfer: FinishedTransfer, file: UploadedFile, stamp: FileStamp)]) async throws {
         guard !uploads.isEmpty else { return }
         let namespace = try ObjectNamespace(user: configuration.userID.rawValue)
@@ -148,7 +151,8 @@ extension TaskSync {
                 now == upload.stamp
             else { continue }
             let row = attachments.row(of: transfer.task, named: transfer.name)
-            // Unless that is another file here by now, which came while this one was on its way.
+            // The earlier attachment, unless its id belongs to another file that arrived here
+            // during the upload.
             let earlier = transfer.attachment.flatMap { attachments.rows(of: transfer.task)[$0] == nil ? $0 : nil }
             byTask[transfer.task, default: []].append(
                 Upload(
@@ -156,7 +160,8 @@ extension TaskSync {
                     stamp: now, isExecutable: transfer.isExecutable, known: row?.sha256, isRepair: transfer.isRepair))
             paths.append(path)
         }
-        // As with task files: a power cut must not take back on this disk what others have been told.
+        // After a power cut this disk must still have what other machines were told, as with task
+        // files.
         await offload { [folder, paths] in _ = folder.synchronize(paths) }
         let groups = byTask.sorted { $0.key < $1.key }.map {
             (task: $0.key, uploads: $0.value, here: Set(attachments.rows(of: $0.key).keys))
@@ -185,30 +190,30 @@ extension TaskSync {
             if let path = transfers[upload.transfer.id].flatMap({ filePath(of: $0) }) { found.append(path) }
         }
         for (path, stamp) in zip(found, folder.stamps(found)) { try await lookAgain(path, (try? stamp.get()) ?? nil) }
-        // The store may only say that it has them.
+        // The store may only claim to have the objects.
         for case (let row, let damaged?, _) in rows { queueRepair(row, damaged) }
         if rows.contains(where: \.isBehind) { try await exportRetries() }
         try await endOffersIfAllTaken()
     }
 
-    /// Bytes that came after the last look of an upload are told of by nobody else, nor is a file
-    /// that was out of reach then.
+    /// Checks a file again that may have changed after an upload read it, or that could not be read
+    /// then. No event reports it again.
     func lookAgain(_ path: TaskPath) async throws {
         try await lookAgain(path, (try? folder.stamp(path)) ?? nil)
     }
 
     private func lookAgain(_ path: TaskPath, _ stamp: FileStamp?) async throws {
-        // Where the whole directory is away, a scan finds the file when it is back.
+        // If the whole directory is missing, a scan finds the file when it is back.
         if stamp == nil, folder.isAbsent(path), try await !checkRoot() { return }
         await noteAttachment(path, stamp)
     }
 
-    /// What uploads have become.
+    /// The results of recorded uploads.
     private struct Recorded: Sendable {
         var rows: [(row: AttachmentRow, damaged: TaskAttachment?, isBehind: Bool)] = []
-        /// The files that the task's document had no room for.
+        /// The files for which the task's document had no room.
         var withoutRoom: [String] = []
-        /// What the document's content takes, in bytes.
+        /// The size of the document's content in bytes.
         var used = 0
     }
 
@@ -225,9 +230,10 @@ extension TaskSync {
         let present = TaskItem.attachments(in: before)
         let attachments = FieldPath(key: "attachments")
         let tables = SyncTables(transaction)
-        // A file that this machine has not told of yet may be one that the task has already: where
-        // it says the same under that name, or has a number here, and no other file here is that
-        // one. Otherwise two machines have each made a file of this name, and the task gets both.
+        // A file that this machine has not recorded yet may be an attachment that the task has
+        // already: if the attachment has the same content and name, or the file has a numbered name
+        // here, and no other file here is that attachment. Otherwise two machines have each created
+        // a file of this name, and the task gets both.
         let others = Dictionary(
             grouping: present.filter { !here.contains($0.key) }.compactMapValues { TaskAttachment($0) },
             by: \.value.sha256)
@@ -236,7 +242,8 @@ extension TaskSync {
             return found.filter { $0.value.name.utf8.elementsEqual(upload.name.utf8) }.map(\.key).min()
                 ?? found.filter { isNumbered(upload.name, of: $0.value.name) }.map(\.key).min()
         }
-        /// The file that another machine may be telling of at this moment has one id on both.
+        /// Returns the id of a new attachment. If another machine records the same file at this
+        /// moment, it uses the same id.
         func new(_ upload: Upload) -> String {
             let id = DocumentID.derived(from: "ferry attachment\n\(upload.file.sha256.hex)\n\(upload.name)")
             return present[id] == nil && !here.contains(id) ? id : DocumentID.make(in: environment)
@@ -257,7 +264,8 @@ extension TaskSync {
             try tables.put(row)
             let known = present[id].flatMap { TaskAttachment($0) }
             let damaged = known?.sha256 == row.sha256 && known?.isDamaged == true
-            // Another machine replaced it, and what is here is still what was here before.
+            // Another machine has replaced the attachment, and the file here still has the previous
+            // content.
             let isBehind = known.map { $0.sha256 != row.sha256 && upload.known == row.sha256 } ?? false
             recorded.rows.append((row, damaged && !upload.isRepair ? known : nil, isBehind))
             guard known?.sha256 != row.sha256, !isBehind else {
@@ -269,7 +277,7 @@ extension TaskSync {
                 }
                 continue
             }
-            // A file that has a number here may not have it in the document.
+            // A file with a numbered name here may have its original name in the document.
             let attachmentName = known?.name ?? AttachmentNames.free(upload.name, beside: names)
             names.insert(ExactText(attachmentName))
             let attachment = TaskAttachment(
@@ -280,7 +288,8 @@ extension TaskSync {
                     seconds: upload.stamp.modified.seconds, nanos: upload.stamp.modified.nanoseconds),
                 isExecutable: upload.isExecutable)
             let path = attachments.appending(id)
-            // Another machine replaced it meanwhile. The document sees no conflict; the user has not seen that version.
+            // Another machine has replaced the attachment in the meantime. For the document that is
+            // no conflict, but the user has not seen that version.
             let isUnseen = known.map { $0.sha256 != upload.known } ?? false
             let displaced = view[path].map {
                 Merge.DisplacedValue(
@@ -314,8 +323,8 @@ extension TaskSync {
 
     // MARK: Downloads
 
-    /// Makes the directory of a task's attachments, and never that of its list with it: where that
-    /// was missed, one that is made would be taken for it.
+    /// Creates the directory of a task's attachments, but not its list's directory: if that is
+    /// missing, a new one would be taken for it.
     func makeAttachments(_ directory: TaskPath) throws(FolderError) {
         guard !folder.isAbsent(directory.parent) else {
             throw FolderError(
@@ -324,7 +333,7 @@ extension TaskSync {
         try folder.makeDirectory(directory)
     }
 
-    /// Puts downloaded, verified files into their places.
+    /// Moves downloaded and verified files into place.
     private func place(_ downloads: [(transfer: FinishedTransfer, incoming: String)]) async {
         guard !downloads.isEmpty else { return }
         let wanted = await wantedAttachments(of: downloads.compactMap { transfers[$0.transfer.id] })
@@ -335,12 +344,12 @@ extension TaskSync {
                 guard let known = transfers[transfer.id], let taskFile = index.path(of: known.task),
                     wanted[known.task]?[known.attachment ?? ""] == .some(known.sha256)
                 else {
-                    // The task is gone, or it has another version or none by now.
+                    // The task is gone, or the attachment was removed or has another version now.
                     try folder.removeIncoming(incoming)
                     end(transfer.id, .cancelled)
                     continue
                 }
-                // A run that was cut off before it wrote the file may write it elsewhere now.
+                // A run that was interrupted before it wrote the file may write it elsewhere now.
                 guard index[taskFile]?.stamp != FileStamp.none else {
                     throw FolderError(.notFound, "\(taskFile) is still to be written")
                 }
@@ -352,8 +361,8 @@ extension TaskSync {
             }
         }
         var rows: [(transfer: FinishedTransfer, row: AttachmentRow)] = []
-        // A name that is taken is not given up for long: others are tried. A new version has the
-        // name of the one that is here.
+        // If a name is taken, others are tried. A new version has the name of the file that it
+        // replaces.
         for number in 0...99 where !left.isEmpty {
             var tried: [(transfer: FinishedTransfer, incoming: String, directory: TaskPath)] = []
             var taken: [(FinishedTransfer, String, TaskPath)] = []
@@ -367,7 +376,7 @@ extension TaskSync {
                     taken.append(item)
                     continue
                 }
-                // Another attachment's, whose file has gone: that has still to be told of.
+                // The name of another attachment whose file is gone, which is still to be reported.
                 if !isOwn, let known, attachments.row(of: known.task, named: name) != nil {
                     taken.append(item)
                     continue
@@ -430,12 +439,12 @@ extension TaskSync {
         }
     }
 
-    /// Up to this size the local trash has the files that other machines replace, too: they come
-    /// back without the network.
+    /// The size in bytes up to which files that other machines replace go to the local trash, from
+    /// where they can be restored without the network.
     private static let trashedSize: Int64 = 16 << 20
 
-    /// What the tasks have by now of these: the SHA-256 of each attachment, by task and id. Each
-    /// document is read once for all that was downloaded of it.
+    /// Returns the SHA-256 of each attachment that the tasks have now, by task and id. Each
+    /// document is read once for all of its downloads.
     private func wantedAttachments(
         of transfers: [Transfer]
     ) async -> Result<[String: [String: String?]], any Error> {
@@ -459,8 +468,8 @@ extension TaskSync {
         }
     }
 
-    /// What was downloaded, where it is in its place already: put there before a crash, or left of
-    /// a state that is lost.
+    /// Returns the row of a downloaded file that is in place already: it was put there before a
+    /// crash, or remains from a state that was lost.
     private func existing(_ path: TaskPath, for transfer: FinishedTransfer) async -> AttachmentRow? {
         guard let known = transfers[transfer.id], let id = known.attachment, let sha256 = known.sha256,
             attachments.row(of: known.task, named: path.name).map({ $0.attachment == id }) ?? true,

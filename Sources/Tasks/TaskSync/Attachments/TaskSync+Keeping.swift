@@ -3,19 +3,20 @@ import DocumentModel
 import Merge
 import TaskModel
 
-/// Attachments are values: what a user removes or replaces stays in the history of its task, on
-/// every machine, and commands bring it back. The server keeps the content of what a history names.
+/// Keeps attachments that a user removes or replaces in the history of their task, on every
+/// machine, so that commands can restore them. The server keeps the content to which a history
+/// refers.
 extension TaskSync {
-    /// How many attachments one change of a document replaces at most: each writes an entry of the
-    /// history, and a commit may write 500 documents.
+    /// The maximum number of attachments that one change of a document replaces. Each writes a
+    /// history entry, and a commit may write 500 documents.
     static let attachmentsAtOnce = 200
 
-    /// Gives a task other attachments under their ids, or none, and keeps those it had in the task's history.
+    /// Sets or removes attachments of a task, and keeps the previous ones in the task's history.
     ///
     /// - Parameters:
-    ///   - values: At most `attachmentsAtOnce`; `nil` removes an attachment.
+    ///   - values: At most `attachmentsAtOnce`; nil removes an attachment.
     ///   - kind: The kind of the steps that are returned.
-    ///   - merge: Names the history entries; not used before.
+    ///   - merge: A new id for the history entries.
     /// - Returns: The steps that undo the change, none for an attachment that the task has already;
     ///   an empty array if the task is gone.
     static func setAttachments(
@@ -47,7 +48,7 @@ extension TaskSync {
         return steps
     }
 
-    /// See `setAttachments`.
+    /// Sets or removes one attachment; see `setAttachments`.
     static func setAttachment(
         _ attachment: String, of task: String, to value: Value?, as kind: UndoStep.Kind, userID: UserID, merge: String,
         _ transaction: ReplicaTransaction
@@ -55,7 +56,7 @@ extension TaskSync {
         try setAttachments([attachment: value], of: task, as: kind, userID: userID, merge: merge, transaction).first
     }
 
-    /// Whether two values of a document say the same of an attachment's content, or both that there is none.
+    /// Whether two values of a document state the same content of an attachment, or both none.
     static func hasSameContent(_ left: Value?, _ right: Value?) -> Bool {
         guard let left = left.flatMap({ TaskAttachment($0) }), let right = right.flatMap({ TaskAttachment($0) }) else {
             return left == nil && right == nil
@@ -63,8 +64,8 @@ extension TaskSync {
         return left.sha256 == right.sha256 && left.manifest == right.manifest
     }
 
-    /// The attachments that users removed or replaced, newest first, each content of an attachment
-    /// once. Those of tasks that are in the trash themselves are left out.
+    /// Returns the attachments that users removed or replaced, newest first, without repeated
+    /// contents of an attachment. Those of tasks in the trash are left out.
     package func trashedAttachments() async throws -> [Displacement] {
         let pending = try await pendingHistory()
         let found = try await client.reading { transaction in
@@ -86,9 +87,9 @@ extension TaskSync {
             && entry["field"]?.stringValue?.hasPrefix("attachments.") == true
     }
 
-    /// Brings a value of a task's history back in the place of the one that stands, which goes to the history.
+    /// Restores a value from a task's history. The present value goes to the history.
     ///
-    /// - Parameter id: A history entry's.
+    /// - Parameter id: The id of the history entry.
     package func restoreDisplaced(_ id: String, of task: String) async throws {
         let now = configuration.wallClock()
         try await withExclusiveAccess {
@@ -107,7 +108,7 @@ extension TaskSync {
         }
     }
 
-    /// The history entries that go along with changes which the remote does not have yet.
+    /// Returns the history entries of changes that were not sent yet.
     func pendingHistory() async throws -> [(name: DocumentName, fields: [String: Value])] {
         try await client.pendingMutations().flatMap { pending in
             pending.mutation.companions.compactMap { write in
@@ -119,7 +120,8 @@ extension TaskSync {
         }
     }
 
-    /// Remembers what other machines removed or replaced of attachments, so that it can be undone here.
+    /// Remembers the attachments that other machines removed or replaced, so that this can be
+    /// undone here.
     func noteRemovedAttachments(_ names: Set<DocumentName>) async throws {
         guard isSynced else { return }
         let now = configuration.wallClock()
@@ -145,11 +147,12 @@ extension TaskSync {
 }
 
 extension Mutation {
-    /// The same change with writes that keep what it displaces in the history of its task.
+    /// Returns the change with additional writes that keep the displaced values in the history of
+    /// its task.
     ///
     /// - Parameters:
     ///   - view: The task before the change, with `fields`.
-    ///   - merge: Names the history entries; not used before.
+    ///   - merge: A new id for the history entries.
     func keeping(
         _ displaced: [Merge.DisplacedValue], of view: DocumentSnapshot, _ fields: [String: Value], userID: UserID,
         replica: String, merge: String

@@ -4,16 +4,16 @@ import SystemService
 import TaskFolder
 import TaskModel
 
-/// Files of attachments have the names that `AttachmentNames` gives them.
+/// Gives attachment files the names that `AttachmentNames` decides.
 extension TaskSync {
-    /// Renames the files of a task whose names are not those that all machines give them, as far as
-    /// their places are free.
+    /// Renames those files of a task that do not have the names which all machines give them, if
+    /// the names are free.
     ///
     /// - Parameter wanted: The attachments of the task's document, by id.
     func renameAttachments(of task: String, _ wanted: [String: Value]) async throws {
         let rows = attachments.rows(of: task)
         let names = wanted.compactMapValues { $0.mapValue?["name"]?.stringValue }
-        // Most have their names, and there may be thousands.
+        // Most files have their names, and there may be thousands.
         let areDistinct = Set(names.values.map { ExactText($0) }).count == names.count
         let isMisnamed = rows.contains { id, row in names[id].map { !$0.utf8.elementsEqual(row.name.utf8) } ?? false }
         guard !areDistinct || isMisnamed else { return }
@@ -32,7 +32,7 @@ extension TaskSync {
                 left = blocked
                 continue
             }
-            // Two that have each other's name: one of them gets out of the way.
+            // Two files have each other's name: one of them gets a temporary one.
             let heldNames = Set(left.map { ExactText($0.row.name) })
             guard let first = left.firstIndex(where: { heldNames.contains(ExactText($0.name)) }), spare < 1000 else {
                 return
@@ -44,7 +44,10 @@ extension TaskSync {
         }
     }
 
-    /// Returns false where the name is taken; nil where the file is not the known one, which is told of by itself.
+    /// Renames a file.
+    ///
+    /// - Returns: Whether it was renamed; false if the name is taken, nil if the file is not the
+    ///   known one, which an event reports.
     private func rename(_ row: AttachmentRow, to name: String) async throws -> Bool? {
         guard let source = path(of: row), let target = try? source.parent.appending(name) else { return nil }
         do throws(FolderError) {

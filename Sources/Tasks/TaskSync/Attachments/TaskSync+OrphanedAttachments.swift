@@ -3,17 +3,18 @@ import SystemIO
 import SystemService
 import TaskFolder
 
-/// What lay beside a task's file when that went, in an entry of the local trash. What nobody had
-/// been told of by then is nowhere else, and comes back with the task.
+/// The attachments of a task at the time when its file was deleted, in an entry of the local trash.
+/// Those that were not uploaded by then exist nowhere else, and are restored with the task.
 struct OrphanedAttachments: Sendable, Equatable {
-    /// Of what the remote has: a file with another size or time is another version.
+    /// A version of a file that the server has: a file with another size or time is another
+    /// version.
     struct Version: Sendable, Equatable {
         let size: Int64
         let modified: FileTime
 
         init(_ stamp: FileStamp) { (size, modified) = (stamp.size, stamp.modified) }
 
-        /// From three words; nil for anything else.
+        /// Parses three words; nil if they are not a version.
         init?(saved words: ArraySlice<Substring>) {
             let words = Array(words)
             guard words.count == 3, let size = Int64(words[0]), let seconds = Int64(words[1]),
@@ -25,9 +26,9 @@ struct OrphanedAttachments: Sendable, Equatable {
         var saved: String { "\(size) \(modified.seconds) \(modified.nanoseconds)" }
     }
 
-    /// Of the local trash.
+    /// The entry of the local trash.
     let entry: TrashEntry
-    /// By name, what had been told of.
+    /// The versions that the server had, by name.
     let told: [ExactText: Version]
 
     init(entry: TrashEntry, told: [ExactText: Version]) {
@@ -35,8 +36,8 @@ struct OrphanedAttachments: Sendable, Equatable {
         self.told = told
     }
 
-    /// From a line for the entry, one for where the files were, and one for each that was told of;
-    /// nil for anything else. No name has a line break in it.
+    /// Parses the saved text: a line for the entry, one for the directory of the files, and one for
+    /// each version that the server had. Nil for any other text. No name contains a line break.
     init?(saved text: String) {
         let lines = text.split(separator: "\n")
         guard lines.count >= 2, let directory = try? TaskPath(String(lines[1])) else { return nil }
@@ -58,8 +59,8 @@ struct OrphanedAttachments: Sendable, Equatable {
 }
 
 extension TaskSync {
-    /// Moves what is beside the files of tasks to the local trash, alone or together with these,
-    /// and remembers what it was.
+    /// Moves the attachments of a task's file to the local trash, alone or together with the file,
+    /// and remembers them.
     func trashBeside(_ task: String, _ path: TaskPath, with file: TrashItem? = nil) async throws -> TrashOutcome? {
         var items = file.map { [$0] } ?? []
         let name = folder.nextTrashName()
@@ -76,8 +77,8 @@ extension TaskSync {
         return items.isEmpty ? nil : try folder.trash(items, as: name)
     }
 
-    /// The file of a task is there again: what went with it, and nobody had been told of, comes
-    /// back beside it and is told of then.
+    /// Restores the attachments that were not uploaded before their task's file was deleted,
+    /// because the file is back. They are uploaded then.
     func bringBackOrphans(of task: String, beside path: TaskPath) async throws {
         guard let left = orphanedAttachments[task], !folder.isAbsent(path) else { return }
         do {
@@ -98,8 +99,8 @@ extension TaskSync {
         try await forgetLeft(of: [task])
     }
 
-    /// A deleted file is there again: the attachments that the remote has, too, come back with it
-    /// from the local trash. Those that cannot are fetched.
+    /// Restores the uploaded attachments of a deleted file that is back, from the local trash. The
+    /// others are downloaded.
     func bringBack(_ rows: [AttachmentRow], of task: String, beside path: TaskPath) async throws {
         guard let left = orphanedAttachments[task], let target = try? path.attachmentsDirectory() else { return }
         var back: [AttachmentRow] = []
@@ -117,7 +118,7 @@ extension TaskSync {
         for row in back { attachments.set(row) }
     }
 
-    /// Tries again what could not come back, as on a full disk.
+    /// Tries again to restore attachments, after a failure such as a full disk.
     func bringBackLeftAgain() async throws {
         for task in orphanedAttachments.keys.sorted() where catalog[task].map({ $0.deletion == nil }) ?? false {
             guard let path = index.path(of: task), index[path]?.stamp != FileStamp.none else { continue }
@@ -125,7 +126,8 @@ extension TaskSync {
         }
     }
 
-    /// What could not go to the trash, as on a full disk, is where it was, unless it is another task's by now.
+    /// Takes back attachments that could not be moved to the trash, for example because the disk
+    /// was full. They are at their old place, unless another task owns it now.
     private func takeUntrashed(_ left: OrphanedAttachments, to target: TaskPath) throws(FolderError) {
         guard let directory = left.entry.origins.last, directory != target,
             index[directory.taskFileOfAttachments] == nil, try folder.hasDirectory(directory)
@@ -141,7 +143,7 @@ extension TaskSync {
         _ = try folder.removeDirectoryIfEmpty(directory)
     }
 
-    /// Forgets those of tasks that have gone for good.
+    /// Forgets the attachments of tasks that were deleted permanently.
     func forgetLeftOfPurged() async throws {
         try await forgetLeft(of: orphanedAttachments.keys.filter { catalog[$0] == nil })
     }

@@ -2,11 +2,11 @@ import DocumentClient
 import SystemIO
 import TaskFolder
 
-/// What a transfer keeps over a restart of the daemon: its id, and how far it had come.
+/// Keeps a transfer's id and progress across restarts of the daemon.
 extension TaskSync {
-    /// The same for the same version of a file.
+    /// Returns the id of an upload, which is the same for the same version of a file.
     ///
-    /// - Parameter known: its stamp; nil to look for it.
+    /// - Parameter known: The file's stamp; nil to read it.
     func idOfUpload(_ task: String, _ name: String, size: Int64, _ known: FileStamp? = nil) -> String {
         let path = known == nil ? index.path(of: task).flatMap { try? $0.attachmentsDirectory().appending(name) } : nil
         let stamp = known ?? path.flatMap { try? folder.stamp($0) }
@@ -14,12 +14,14 @@ extension TaskSync {
         return DocumentID.derived(from: "ferry upload\n\(task)\n\(name)\n\(version)")
     }
 
-    /// - Parameter key: of what is downloaded.
+    /// Returns the id of a download.
+    ///
+    /// - Parameter key: The key of the object that is downloaded.
     static func idOfDownload(_ task: String, _ attachment: String, _ key: String) -> String {
         DocumentID.derived(from: "ferry download\n\(task)\n\(attachment)\n\(key)")
     }
 
-    /// How far each transfer has come, for the next run of the daemon: a line each.
+    /// The progress of each transfer for the next run of the daemon, one per line.
     var savedProgress: String {
         transfers.transfers.values.filter { !$0.phase.isOver && $0.size >= Self.watchedSize && $0.bytesDone > 0 }
             .map { "\($0.id) \($0.bytesDone)" }.sorted().joined(separator: "\n")
@@ -33,11 +35,11 @@ extension TaskSync {
         return Dictionary(pairs) { $1 }
     }
 
-    /// Saves it, unless that was done within `pause`. Where that fails less is shown after a
-    /// restart, and nothing is lost.
+    /// Saves the progress, unless that was done within `pause`. After a failure a smaller progress
+    /// is shown after a restart, but nothing is lost.
     func saveProgress(every pause: Duration) async {
         let now = environment.now()
-        // What is over within the first of them needs none.
+        // Transfers that end within the first interval do not need it.
         guard let last = lastProgress, now - last >= pause else {
             if lastProgress == nil { lastProgress = now }
             return

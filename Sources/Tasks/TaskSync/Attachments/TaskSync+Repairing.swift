@@ -4,19 +4,20 @@ import ObjectStorage
 import TaskFolder
 import TaskModel
 
-/// Attachments whose bytes the store has lost or damaged. Whoever finds that out marks the
-/// attachment in its task's document; each machine that has the file puts all of it there anew and
-/// takes the mark away, and then the others fetch it.
+/// Repairs attachments whose objects the store has lost or damaged. The machine that notices it
+/// marks the attachment in its task's document; each machine that has the file uploads all of it
+/// again and removes the mark, and then the others download it.
 extension TaskSync {
     static func damageMark(of attachment: String) -> FieldPath {
         FieldPath(key: "attachments").appending(attachment).appending("damaged")
     }
 
-    /// Asks the machines that have the file to put it there again, once, after a download has found
-    /// its content missing or damaged more than once: where one repair did not help, the next would
-    /// not either, and each sends the whole file. The download is tried again meanwhile.
+    /// Asks the machines that have the file to upload it again, after a download has found its
+    /// content missing or damaged several times. It asks once: if one repair did not help, the next
+    /// one would not either, and each sends the whole file. The download is tried again in the
+    /// meantime.
     ///
-    /// - Parameter reason: what is wrong, for the problem that is told.
+    /// - Parameter reason: The problem that is reported.
     func reportDamage(_ transfer: Transfer, _ reason: String) {
         guard let id = transfer.attachment else { return }
         let isFirst = reportedDamage.updateValue(reason, forKey: transfer.damageKey) == nil
@@ -40,7 +41,7 @@ extension TaskSync {
         }
     }
 
-    /// Takes the marks of attachments away that could be downloaded after all.
+    /// Removes the marks of attachments that could be downloaded after all.
     static func removeMarks(_ rows: [AttachmentRow], _ transaction: ReplicaTransaction) throws {
         for row in rows {
             let name = try DocumentName(
@@ -71,7 +72,8 @@ extension TaskSync {
             for: "transfer down \(task) \(attachment)")
     }
 
-    /// What is still so is noted again.
+    /// Forgets the reports of a task's damaged attachments. Those that are still damaged are
+    /// reported again.
     func forgetDamage(_ task: String) {
         guard !problems.isEmpty else { return }
         for (key, problem) in problems
@@ -80,9 +82,9 @@ extension TaskSync {
         }
     }
 
-    /// The file of `row` is what the attachment says, and others cannot get it.
+    /// Uploads the file of an attachment again, because other machines cannot download it.
     func queueRepair(_ row: AttachmentRow, _ attachment: TaskAttachment) {
-        // Only its owner may put objects there.
+        // Only the owner may upload objects there.
         guard let owner = attachment.manifest?.split(separator: "/").first,
             UserID(String(owner)) == configuration.userID
         else { return }

@@ -6,16 +6,18 @@ import SystemService
 import TaskFolder
 import TaskModel
 
-/// The queue of transfers: a few at a time, tried again when the failure may pass.
+/// The transfers of attachments: started as `TransferList` allows, and tried again after a failure
+/// that may pass.
 extension TaskSync {
-    /// From this many bytes on somebody may want to watch it grow.
+    /// The size in bytes from which the progress of a file is reported.
     static let watchedSize: Int64 = 1 << 20
 
-    /// Answers the transfer; nil where attachments stay on this machine.
+    /// Queues an upload.
     ///
     /// - Parameters:
-    ///   - stamp: the file's, for who has just seen it.
-    ///   - isRepair: whether everything is put, whatever the store says that it has.
+    ///   - stamp: The file's stamp, if the caller has just read it.
+    ///   - isRepair: Whether everything is uploaded, even if the store reports that it has it.
+    /// - Returns: The id of the transfer; nil if attachments stay on this machine.
     @discardableResult
     func queueUpload(
         _ task: String, _ name: String, size: Int64, _ stamp: FileStamp? = nil, isRepair: Bool = false
@@ -23,11 +25,11 @@ extension TaskSync {
         guard objects != nil else { return nil }
         if let transfer = transfers.current(.init(upload: name, of: task)) {
             guard isRepair, !transfer.isRepair else {
-                // Newer bytes: what runs finds out when it has ended, and begins again.
+                // The file is newer: the running transfer notices that at its end and starts again.
                 if case .waiting = transfer.phase { start(transfer.id) }
                 return transfer.id
             }
-            // It relies on what the store says that it has.
+            // That transfer relies on what the store reports to have.
             end(transfer.id, .cancelled)
         }
         let row = attachments.row(of: task, named: name)
@@ -38,9 +40,9 @@ extension TaskSync {
         return queue(transfer)
     }
 
-    /// To be called before the client adopts a remote: its store may lack what this machine gave to
-    /// another, or gave since a backup. Every file that is here is offered once more, also after a
-    /// restart; chunks that the store has are not sent.
+    /// Offers all attachments of this machine to the store once, also after a restart. Chunks that
+    /// the store has are not sent. It must be called before the client adopts a remote, whose store
+    /// may lack what this machine uploaded to another one, or since a backup.
     package func offerAttachments() async throws {
         try await client.transaction { try SyncTables($0).setState("offering", "true") }
         isOffering = true
@@ -51,22 +53,25 @@ extension TaskSync {
         for row in attachments.all { queueUpload(row.task, row.name, size: row.stamp.size) }
     }
 
-    /// After uploads have been taken over.
+    /// Ends the offers once all uploads are recorded.
     func endOffersIfAllTaken() async throws {
         guard isOffering, transfers.isSettled else { return }
         try await client.transaction { try SyncTables($0).removeState("offering") }
         isOffering = false
     }
 
-    /// The most bytes that come of an attachment whose document does not say how many there are.
+    /// The maximum size in bytes of a download whose document does not state a size.
     static let undeclaredLimit: Int64 = 1 << 30
 
-    /// So many refusals in a row end a download of another user's object.
+    /// The number of consecutive refusals after which a download of another user's object ends.
     static let refusalLimit = 4
 
+    /// Queues a download.
+    ///
     /// - Parameters:
-    ///   - limit: the most bytes that may come; nil for as many as the document says.
-    ///   - isAsked: whether a user asks for it now, rather than a document.
+    ///   - limit: The maximum number of bytes; nil for the size that the document states.
+    ///   - isAsked: Whether a user requests it now, rather than a document.
+    /// - Returns: The id of the transfer; nil if there is nothing to download.
     @discardableResult
     func queueDownload(
         _ task: String, _ attachment: String, _ file: TaskAttachment, limit: Int64? = nil, isAsked: Bool = false
@@ -76,7 +81,7 @@ extension TaskSync {
         else { return nil }
         if let transfer = transfers.current(.init(download: attachment, of: task)) {
             guard transfer.content != content else {
-                // A machine has put it there again, and has taken the mark away.
+                // Another machine has uploaded the content again and removed the mark.
                 let isRepaired = transfer.repair == .asked && !file.isDamaged
                 if file.isDamaged, transfer.repair == .none { transfers.change(transfer.id) { $0.repair = .asked } }
                 if isRepaired { transfers.change(transfer.id) { $0.repair = .done } }
@@ -107,7 +112,7 @@ extension TaskSync {
             file.size.map { .exactly($0) } ?? .atMost(min(limit ?? Self.undeclaredLimit, Self.undeclaredLimit))
         transfer.repair = file.isDamaged ? .asked : .none
         transfer.modifiedTime = file.modifiedTime
-        // What others share with this user does not become a program here by itself.
+        // Files that other users share do not become programs here automatically.
         transfer.isExecutable = file.isExecutable && transfer.owner == configuration.userID
         return queue(transfer)
     }
@@ -115,7 +120,7 @@ extension TaskSync {
     private func queue(_ transfer: Transfer) -> String {
         var transfer = transfer
         if pausedTransfers.contains(transfer.pauseKey) { transfer.phase = .paused }
-        // News of one that is over may still come.
+        // Reports of an ended transfer may still arrive.
         transfer.run = transfers[transfer.id]?.run ?? 0
         transfer.earlier = earlierProgress.removeValue(forKey: transfer.id) ?? 0
         transfers.add(transfer)
@@ -172,7 +177,8 @@ extension TaskSync {
                 options.partial = try folder.absolutePath(ofIncoming: incoming)
                 (options.base, options.baseListing) = (base?.path, base?.listing)
                 options.isMarked = true
-                // It is put into its place together with others, and a small one onto the disk as well.
+                // The file is moved into place together with others, and a small one is
+                // synchronized to disk then.
                 options.isSynced = transfer.size > Self.watchedSize
                 options.modified = transfer.modifiedTime.map {
                     FileTime(seconds: $0.seconds, nanoseconds: $0.nanos)
@@ -192,7 +198,7 @@ extension TaskSync {
         }
     }
 
-    /// Throws `.full` where a download does not fit on the disk; see `DiskReserve`.
+    /// Throws `.full` if a download does not fit on the disk; see `DiskReserve`.
     private func checkSpace(for transfer: Transfer) throws {
         guard let place = try? folder.absolutePath(of: .root), let space = try? FileSystem.space(place) else { return }
         let promised = transfers.all.reduce(Int64(0)) { sum, other in
@@ -210,9 +216,10 @@ extension TaskSync {
         )
     }
 
-    /// The file of the version that a download replaces, if it is here: most of its chunks may be those of the new one.
+    /// Returns the file of the version that a download replaces, if it is here. The new version may
+    /// share most of its chunks.
     ///
-    /// The key of its manifest comes with it, unless the user has changed the file since.
+    /// The key of its manifest is included, unless the user has changed the file since.
     private func earlierVersion(of transfer: Transfer) -> (path: String, listing: ObjectKey?)? {
         guard let row = attachments.rows(of: transfer.task)[transfer.attachment ?? ""], let path = path(of: row),
             let absolute = try? folder.absolutePath(of: path)
@@ -221,24 +228,25 @@ extension TaskSync {
         return (absolute, isUnchanged ? row.contentKey : nil)
     }
 
-    /// Runs a transfer; what it has stored is taken over in a turn, together with others.
+    /// Runs a transfer. Its result is recorded in a turn, together with those of others.
     private func follow<Outcome: Sendable>(
         _ work: TransferTask<Outcome>, _ transfer: Transfer,
         stored: @escaping @Sendable (Outcome) -> FinishedTransfer.Content
     ) {
         let (id, run) = (transfer.id, transfer.run)
         work.start()
-        // Owned by the transfer: it ends when the work does, which `cancel` brings about.
+        // The transfer owns this task, which ends when the work does; `cancel` ends both.
         Task {
             let part = activity.begin("the transfer of \(transfer.name)")
             defer { activity.end(part) }
-            // It ends with the work, too.
+            // This task ends with the work, too.
             let watching = transfer.size >= Self.watchedSize ? Task { await self.watch(work, id, run) } : nil
             do {
                 let outcome = try await work.outcome
                 await watching?.value
                 let content = stored(outcome)
-                // A large file waits for the disk here, where nothing else has to; small ones do so together.
+                // A large file is synchronized to disk here, where nothing else waits for it; small
+                // ones are synchronized together.
                 if case .upload = content, transfer.size >= Self.watchedSize, let path = self.filePath(of: transfer) {
                     await self.synchronize(path)
                 }
@@ -271,7 +279,8 @@ extension TaskSync {
         let code = (error as? ObjectStorageError)?.code
         let isWrong = code == .notFound || code == .corrupt
         transfer.wrongAnswers = isWrong ? transfer.wrongAnswers + 1 : 0
-        // A document may name objects of anybody. Those of a list that has just been shared are given a little later.
+        // A document may refer to objects of any user. Objects of a list that was just shared
+        // become readable a little later.
         let isForeign = !transfer.isUpload && transfer.owner != configuration.userID
         transfer.refusals = code == .permission && isForeign ? transfer.refusals + 1 : 0
         let subject = "\(catalog[transfer.task]?.title ?? transfer.task): \(transfer.name)"
@@ -313,7 +322,8 @@ extension TaskSync {
         transfer.earlier = transfer.isShortOfSpace ? 0 : transfer.bytesDone
         transfer.phase = .waiting("\(error)")
         transfers.change(id) { $0 = transfer }
-        // Wakes the transfer up again; one that is over or was started meanwhile is left alone.
+        // Queues the transfer again after the delay, unless it has ended or was started in the
+        // meantime.
         Task {
             try? await environment.sleep(for: pause)
             try? await self.withExclusiveAccess {
@@ -348,7 +358,7 @@ extension TaskSync {
 
     package var transfersByID: [String: Transfer] { transfers.transfers }
 
-    /// What whoever tells others needs of each: what is over now may be forgotten afterwards.
+    /// Returns a report of each transfer. Those that have ended may be forgotten afterwards.
     package func takeTransfersByID<News>(_ news: @Sendable (Transfer) -> News) -> [String: News] {
         defer { transfers.forgetOver() }
         return transfers.transfers.mapValues(news)
@@ -360,7 +370,7 @@ extension TaskSync {
         case cancel
     }
 
-    /// Applies a command to transfers by id. Pausing survives a restart.
+    /// Applies a command to transfers by id. A pause survives a restart.
     package func command(_ command: TransferCommand, _ ids: [String]) async throws {
         try await withExclusiveAccess {
             for id in ids {
@@ -372,7 +382,7 @@ extension TaskSync {
                 case .resume:
                     pausedTransfers.remove(transfer.pauseKey)
                     guard transfer.phase != .running, transfer.phase != .done else { continue }
-                    // Another one has come for the same file since this one ended.
+                    // A new transfer of the same file was queued since this one ended.
                     guard !transfer.phase.isOver || !transfers.hasCurrent(like: transfer) else { continue }
                     if transfer.isUpload { try await setDeclined(transfer, false) }
                     transfers.change(id) { $0.phase = .queued }
@@ -395,8 +405,8 @@ extension TaskSync {
         }
     }
 
-    /// Ends transfers whose file, or attachment, has gone. One of the same name that comes later is
-    /// another, and not paused.
+    /// Ends transfers whose file or attachment is gone. A later one of the same name is a different
+    /// transfer and not paused.
     func endPointless(_ gone: [Transfer]) async {
         guard !gone.isEmpty else { return }
         var wasPaused = false
@@ -405,11 +415,11 @@ extension TaskSync {
             if let incoming = transfer.incoming, !transfer.isUpload { try? folder.removeIncoming(incoming) }
             if pausedTransfers.remove(transfer.pauseKey) != nil { wasPaused = true }
         }
-        // Where that fails, one that comes after a restart is paused.
+        // If that fails, a later transfer of that name is paused after a restart.
         if wasPaused { try? await savePauses() }
     }
 
-    /// Puts what runs back into the queue.
+    /// Stops the running transfers and queues them again.
     func suspendRunning() {
         for transfer in transfers.all where transfer.phase == .running {
             suspend(transfer.id)
@@ -417,7 +427,7 @@ extension TaskSync {
         }
     }
 
-    /// Stops the traffic; chunks that were moved are found again.
+    /// Stops the traffic of a transfer. Chunks that were transferred are found again.
     private func suspend(_ id: String) {
         guard var transfer = transfers[id] else { return }
         transfer.run += 1
@@ -434,9 +444,9 @@ extension TaskSync {
 }
 
 extension Transfer {
-    /// Names the transfer across restarts.
+    /// The key by which a pause of the transfer is remembered across restarts.
     var pauseKey: String { "\(isUpload ? "up" : "down") \(task) \(attachment ?? name)" }
 
-    /// Names the content in `TaskSync.reportedDamage`.
+    /// The key of the content in `TaskSync.reportedDamage`.
     var damageKey: String { TaskSync.damageKey(task, attachment ?? "", sha256) }
 }

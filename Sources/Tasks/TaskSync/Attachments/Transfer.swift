@@ -6,10 +6,11 @@ import SystemIO
 import TaskFolder
 import TaskModel
 
-/// An attachment on its way up or down.
+/// The upload or download of an attachment.
 ///
-/// That it is to be moved follows from files and documents, and so does its id, so it survives a
-/// restart without a record of its own; what was moved already is found again by its chunks.
+/// The transfers of a machine, and their ids, follow from files and documents. So they survive a
+/// restart without records of their own; parts that were transferred are found again by their
+/// chunks.
 package struct Transfer: Sendable {
     package enum Work: Sendable {
         case upload(UploadTask)
@@ -20,7 +21,7 @@ package struct Transfer: Sendable {
         case queued
         case running
         case paused
-        /// Failed for now; tried again after a while.
+        /// Failed, and will be tried again later.
         case waiting(String)
         case done
         case failed(String)
@@ -38,66 +39,73 @@ package struct Transfer: Sendable {
 
     package let id: String
     package let task: String
-    /// nil for an upload of a file that has no attachment yet.
+    /// The attachment; nil for the upload of a file that has none yet.
     package var attachment: String?
     package let name: String
     package let isUpload: Bool
     package var phase = Phase.queued
     package var size: Int64
     package var work: Work?
-    /// The last thing known of the bytes, also when it is over.
+    /// The last known progress, also after the end.
     package var snapshot: TransferSnapshot?
-    /// Bytes that an earlier run had done: they are found again by the present one, and count until it has come as far.
+    /// The number of bytes that an earlier run had transferred. The present run finds them again;
+    /// until then they count as done.
     var earlier: Int64 = 0
-    /// Of the file, in place. Never goes back.
+    /// The number of bytes of the file that are in place. It never decreases.
     package var bytesDone: Int64 { max(snapshot?.bytesDone ?? 0, min(earlier, size)) }
     var content: ContentReference?
-    /// The incoming file that a download grows in. One of its own for each attachment, also where
-    /// two have the same content: another one may be a program.
+    /// The name of the incoming file for a download. Each attachment has its own, even if two have
+    /// the same content: one of them may be executable.
     var incoming: String? {
         content.map { content in
             let words = [task, attachment ?? name, content.id.hex]
             return String(SHA256.hash(words.joined(separator: "\n")).hex.prefix(40))
         }
     }
-    /// Whose objects the bytes are among: of a shared list's attachments each user keeps those that he uploaded.
+    /// The user in whose namespace the objects are. In a shared list each user owns the attachments
+    /// that they uploaded.
     var owner: UserID?
     var sha256: String?
-    /// How many bytes a file that comes may have.
+    /// The size that a download may have.
     var expected = ExpectedSize.atMost(0)
-    /// The key of the object through which the content of a file that comes is found.
+    /// The key of the object that identifies the content of a download.
     var contentKey: String? {
         guard let content, let owner, let namespace = try? ObjectNamespace(user: owner.rawValue) else { return nil }
         return content.key(in: namespace).text
     }
-    /// Of the file that comes or goes.
+    /// Whether the file is executable.
     var isExecutable = false
-    /// Of a file that comes: when its content was last changed.
+    /// The time when the content of a download was last changed.
     var modifiedTime: Timestamp?
-    /// Whether it puts everything anew, since what the store has is damaged.
+    /// Whether everything is uploaded again because the objects in the store are damaged.
     var isRepair = false
     var delay = Backoff.firestore
-    /// How many times in a row the store has refused to give another user's object.
+    /// The number of consecutive refusals by the store to give another user's object.
     var refusals = 0
-    /// How many answers of the store in a row were missing or damaged; see `TransferFailure`.
+    /// The number of consecutive answers of the store that were missing or damaged; see
+    /// `TransferFailure`.
     var wrongAnswers = 0
-    /// Whether machines that have the file were asked, by a mark in its document, to put it there again.
+    /// Whether machines that have the file were asked, by a mark in its document, to upload it
+    /// again.
     enum Repair: Sendable, Hashable {
         case none, asked, done
     }
     var repair = Repair.none
-    /// Whether the disk had no room for the file when it was last tried.
+    /// Whether the disk was too full for the file at the last attempt.
     var isShortOfSpace = false
-    /// Whether it will not go on until the store is repaired or the disk has room, as far as is
-    /// known. It is tried again all the same, but whoever waits for a sync need not wait for it.
+    /// Whether the transfer probably cannot continue until the store is repaired or the disk has
+    /// room. It is tried again nevertheless, but a command that waits for a sync does not wait for
+    /// it.
     package var needsHelp: Bool {
         guard case .waiting = phase else { return false }
         return isShortOfSpace || wrongAnswers >= TransferFailure.damageLimit
     }
-    /// Grows with each start, so that news of an earlier run is told from that of this one.
+    /// The number of starts. It distinguishes reports of an earlier run from those of the present
+    /// one.
     package var run = 0
-    /// The order in which transfers came.
+    /// The position in the order of creation.
     var number = 0
-    /// Its bytes are where they belong; what is left is to say so, together with others.
+    /// Whether the bytes are in place and only the record of that is missing, which is made for
+    /// several transfers together.
     var isStored = false
 }

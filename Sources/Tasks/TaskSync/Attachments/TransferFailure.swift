@@ -2,27 +2,33 @@ import DocumentClient
 import ObjectStorage
 import SystemIO
 
-/// Decides what becomes of a transfer that has failed. Pure.
+/// Decides what happens to a transfer that has failed. Pure.
 enum TransferFailure {
     enum Verdict: Hashable {
         case cancelled
-        /// Nothing helps until the file, the attachment or a setting changes.
+        /// The transfer cannot succeed until the file, the attachment or a setting changes.
         case final
-        /// Tried again after the usual waits.
+        /// The transfer is tried again after the usual delays.
         case retry
-        /// The disk is full: what came already is given back, and the download is tried again after the usual waits.
+        /// The disk is full: the partial file is removed, and the download is tried again after the
+        /// usual delays.
         case waitForSpace
-        /// What the store answered is missing or is not what was put there. Tried again: a store
-        /// that is being moved, a cache or a portal's page answers wrongly for a while only.
+        /// The store's answer is missing or has the wrong content. The transfer is tried again,
+        /// because a store that is being moved, a cache, or the page of a network portal gives
+        /// wrong answers only for a while.
         ///
-        /// - Parameter reports: whether machines that have the file are asked to put it there again.
+        /// - Parameter reports: Whether machines that have the file are asked to upload it again.
         case retryDamaged(reports: Bool)
     }
 
-    /// The wrong answers in a row after which the content counts as damaged: one or two may be a portal's page.
+    /// The number of consecutive wrong answers after which the content counts as damaged. One or
+    /// two may be the page of a network portal.
     static let damageLimit = 3
 
-    /// - Parameter wrongAnswers: how many answers in a row were missing or damaged, this one included.
+    /// Returns what happens after a failure.
+    ///
+    /// - Parameter wrongAnswers: The number of consecutive missing or damaged answers, this one
+    ///   included.
     static func verdict(_ code: ObjectStorageError.Code?, isUpload: Bool, wrongAnswers: Int) -> Verdict {
         switch code {
         case .cancelled?: .cancelled
@@ -33,29 +39,32 @@ enum TransferFailure {
         }
     }
 
-    /// How long a download of damaged content waits: each half to all of a limit that doubles from
-    /// one second to 15 minutes.
+    /// Returns the delay before the next download of damaged content: between half and all of a
+    /// limit that doubles from one second up to 15 minutes.
     ///
-    /// - Parameter random: evenly spread over 0 ..< 1.
+    /// - Parameter random: A number uniformly distributed over 0 ..< 1.
     static func pause(wrongAnswers: Int, random: Double) -> Duration {
         let limit = min(Duration.seconds(1 << min(max(wrongAnswers - 1, 0), 10)), .seconds(15 * 60))
         return limit * (0.5 + 0.5 * min(max(random, 0), 1))
     }
 }
 
-/// Decides whether a file may be downloaded to a disk: some of it is left for tasks, the state file
+/// Decides whether a file may be downloaded to a disk. Some space is left for tasks, the state file
 /// and other programs. Pure.
 struct DiskReserve: Hashable {
     /// The bytes that a normal user may still use, and the size of the file system.
     let available: Int64
     let total: Int64
 
-    /// What downloads leave: 1 %, at least 64 MiB, but no more than an eighth of a small disk.
+    /// The space that downloads leave free: 1 % of the disk, at least 64 MiB, at most an eighth of
+    /// a small disk.
     var reserve: Int64 { min(max(64 << 20, total / 100), total / 8) }
 
-    /// How many bytes are lacking for a file of which `need` bytes are still to come; nil where it fits.
+    /// Returns the number of bytes that are lacking for a file; nil if it fits.
     ///
-    /// - Parameter promised: what other downloads are still going to write.
+    /// - Parameters:
+    ///   - need: The number of bytes that are still to be downloaded.
+    ///   - promised: The number of bytes that other downloads will still write.
     func lacking(for need: Int64, promised: Int64 = 0) -> Int64? {
         let (wanted, overflows) = max(0, need).addingReportingOverflow(max(0, promised))
         let free = available.saturatingSubtracted(by: reserve)

@@ -1,9 +1,10 @@
 import ObjectStorage
 
-/// The transfers of this machine, also the last ones that are over, by id and by what they are about. A
+/// The transfers of this machine, including the last ones that have ended, by id and by subject. A
 /// value: it starts and stops nothing. `TransferSchedule` decides which of them starts next.
 struct TransferList: Sendable {
-    /// What a transfer is about. Names are bytes: two that differ only in their Unicode form are two files.
+    /// The file or attachment that a transfer is about. Names are compared by bytes: two that
+    /// differ only in their Unicode form are two files.
     struct Subject: Hashable, Sendable {
         let task: String
         let isUpload: Bool
@@ -17,7 +18,7 @@ struct TransferList: Sendable {
         }
     }
 
-    /// Small files go first, and up to 64 at a time, because each of them waits for the answers of the
+    /// Small files go first, up to 64 at a time, because each of them waits for the answers of the
     /// network and of disks; large ones two at a time, because each can use all processors.
     static let policy = {
         var policy = TransferPolicy()
@@ -25,36 +26,36 @@ struct TransferList: Sendable {
         (policy.simultaneous, policy.smallSimultaneous, policy.smallBytes) = (2, 64, 16 << 20)
         return policy
     }()
-    /// Of what is over and known to be, so many are kept.
+    /// The number of reported ended transfers that are kept.
     static let overLimit = 200
-    /// So many of what is over are kept until somebody knows.
+    /// The number of ended transfers that are kept before they were reported.
     static let untoldLimit = 10_000
 
     private(set) var transfers: [String: Transfer] = [:]
-    /// Those that are not over, by task.
+    /// The ids of the transfers that have not ended, by task and subject.
     private var current: [String: [Subject: String]] = [:]
     private var turns = TransferSchedule<String>(policy: Self.policy)
     private var over: [String] = []
     private var added = 0
 
-    /// In the order in which they came.
+    /// All transfers in the order of creation.
     var all: [Transfer] { transfers.values.sorted { $0.number < $1.number } }
 
     subscript(_ id: String) -> Transfer? { transfers[id] }
 
-    /// The one about `subject` that is not over.
+    /// Returns the transfer of a subject that has not ended.
     func current(_ subject: Subject) -> Transfer? { current[subject.task]?[subject].flatMap { transfers[$0] } }
 
-    /// Those of a task that are not over.
+    /// Returns the transfers of a task that have not ended.
     func current(of task: String) -> [Transfer] { current[task, default: [:]].values.compactMap { transfers[$0] } }
 
-    /// Whether there is one that is not over about what `transfer` is about.
+    /// Whether a transfer with the same subject as `transfer` has not ended.
     func hasCurrent(like transfer: Transfer) -> Bool { current(transfer.subject) != nil }
 
-    /// Whether nothing moves, and nothing waits for its turn to.
+    /// Whether no transfer runs or waits for its turn.
     var isAtRest: Bool { turns.isEmpty }
 
-    /// Whether nothing moves or will soon: what is left is paused or needs help.
+    /// Whether no transfer runs or will run soon: those that are left are paused or need help.
     var isSettled: Bool {
         current.values.allSatisfy { subjects in
             subjects.values.allSatisfy { transfers[$0].map { $0.phase == .paused || $0.needsHelp } ?? false }
@@ -72,7 +73,7 @@ struct TransferList: Sendable {
         account(from: blank, to: transfer)
     }
 
-    /// Changes a transfer; does nothing where there is none of this id.
+    /// Changes a transfer. Does nothing if there is none with this id.
     mutating func change(_ id: String, _ change: (inout Transfer) -> Void) {
         guard let old = transfers[id] else { return }
         var new = old
@@ -81,14 +82,14 @@ struct TransferList: Sendable {
         account(from: old, to: new)
     }
 
-    /// The transfer that may start now, the smallest first; nil where none waits or enough run. The
-    /// caller starts it, or ends it.
+    /// Returns the transfer that may start now, the smallest first; nil if none waits or enough
+    /// run. The caller must start or end it.
     mutating func next() -> Transfer? { turns.next().flatMap { transfers[$0] } }
 
     private mutating func account(from old: Transfer, to new: Transfer) {
         switch new.phase {
         case .queued: turns.enqueue(new.id, size: new.size, number: new.number)
-        // One whose bytes are in place makes room for others.
+        // A transfer whose bytes are in place makes room for others.
         case .running where !new.isStored: turns.start(new.id, size: new.size)
         default: turns.remove(new.id)
         }
@@ -104,7 +105,8 @@ struct TransferList: Sendable {
         }
     }
 
-    /// Forgets what is over, but for the last few, and for what failed: a command may try that again.
+    /// Forgets ended transfers except the last ones and those that failed, which a command may try
+    /// again.
     mutating func forgetOver() {
         guard over.count > Self.overLimit else { return }
         let last = Set(over.suffix(Self.overLimit))

@@ -1,36 +1,37 @@
 package import DocumentModel
 
-/// One thing that a sync would do, or that it would leave alone.
+/// A step that a sync would take, or something that it would leave alone.
 package struct SyncStep: Sendable, Hashable {
     package enum Action: String, Sendable {
-        /// A change of a task or list goes to the remote.
+        /// A change of a task or list is sent to the server.
         case send
-        /// An attachment goes to the remote.
+        /// An attachment is uploaded.
         case upload
-        /// A task goes to the trash, or an attachment off its task, on every machine.
+        /// A task is moved to the trash, or an attachment is detached from its task, on every
+        /// machine.
         case delete
-        /// A delete waits for approval.
+        /// A delete is held for review.
         case hold
         /// A file is written or renamed here.
         case write
-        /// An attachment comes here.
+        /// An attachment is downloaded.
         case download
-        /// A file goes to the trash here, because its task was deleted elsewhere.
+        /// A file is moved to the trash here, because its task was deleted elsewhere.
         case remove
-        /// Stays as it is, and is not synced.
+        /// A file stays as it is and is not synced.
         case leave
     }
 
     package let action: Action
     /// A path relative to the tasks directory, or a title.
     package let subject: String
-    /// nil: it belongs to no task yet.
+    /// The task; nil if the file does not belong to one yet.
     package let task: String?
     /// The fields of the task that change.
     package var fields: [FieldPath] = []
-    /// Why, or what about it, in a few words.
+    /// The reason in a few words.
     package let reason: String?
-    /// Of an attachment.
+    /// The size of an attachment in bytes.
     package var size: Int64?
 
     init(

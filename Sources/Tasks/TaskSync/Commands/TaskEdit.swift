@@ -2,21 +2,21 @@ import CivilTime
 package import DocumentModel
 package import TaskModel
 
-/// What to make or change of a task; nil leaves a field as it is.
+/// The contents of a new task, or the changes of a task; nil leaves a field unchanged.
 package struct TaskEdit: Sendable {
     package var title: String?
-    /// A list's name, empty for the default list; a new name makes a list.
+    /// A list's name; empty for the default list. The list is created if there is none.
     package var listName: String?
     package var isCompleted: Bool?
     package var priority: Priority??
     package var due: Due??
-    /// Replaces all tags.
+    /// The tags that replace all others.
     package var tags: [String]?
     package var addTags: [String] = []
     package var removeTags: [String] = []
     package var notes: String?
-    /// The numbers of items of the checklist in the notes that are done now, and of those that are
-    /// open again, counted from 1.
+    /// The numbers of items of the checklist in the notes that become done, and of those that
+    /// become open, counted from 1.
     package var ticks: [Int] = []
     package var unticks: [Int] = []
     /// Custom fields as YAML source; empty text removes the field.
@@ -33,15 +33,15 @@ package struct TaskEdit: Sendable {
     package var snooze: Snooze?
     /// The day of the user's action.
     package var today: CivilDate?
-    /// For a new task: the head of the file that it comes from, its front matter with the fences.
-    /// What the other members say wins.
+    /// The front matter with its fences of the file from which a new task is imported. Other
+    /// members of the edit override it.
     package var head: String?
-    /// For a new task: the name of the file that it comes from, without `.md`.
+    /// The name, without `.md`, of the file from which a new task is imported.
     package var fileName: String?
-    /// For a new task: what it is called where it comes from. A task that was added under this key,
-    /// on whichever machine of the account, is not added again.
+    /// The id of a new task in the program from which it is imported. A task that was added with
+    /// this key, on any machine of the account, is not added again.
     package var importKey: String?
-    /// Whether a new task is only checked, and not made.
+    /// Whether a new task is only checked, and not created.
     package var isTrial = false
 
     /// A snooze of the reminders by one user.
@@ -58,9 +58,10 @@ package struct TaskEdit: Sendable {
 
     package init() {}
 
-    /// The task that is to be made, but for its list, and the file that it comes from, if it comes from one.
+    /// Returns the new task without its list, and the file from which it is imported, if there is
+    /// one.
     ///
-    /// - Throws: `TaskFileProblem` for a head that is none.
+    /// - Throws: `TaskFileProblem` if `head` is not valid front matter.
     func newTask() throws -> (TaskItem, TaskFile?) {
         guard head != nil || fileName != nil else {
             guard let title, !title.isEmpty else { throw TaskSyncError(.invalid, "A task needs a title.") }
@@ -72,12 +73,12 @@ package struct TaskEdit: Sendable {
         let file = try TaskFile(
             parsing: Array((head ?? "").utf8) + Array((notes ?? "").utf8), named: name + TaskFileName.suffix)
         var rest = self
-        // Byte for byte, without the line break that a command's text may lack.
+        // The notes are kept byte for byte, without the line break that a command's text may lack.
         rest.notes = nil
         return (try rest.applied(to: file.item), file)
     }
 
-    /// The task with the edit applied, but for its list.
+    /// Returns the task with the edit applied, except for its list.
     func applied(to original: TaskItem) throws -> TaskItem {
         var item = original
         if let title { item.title = title }
@@ -128,7 +129,7 @@ package struct TaskEdit: Sendable {
         item.notes = checklist.notes
     }
 
-    /// Completing a recurring task completes its current occurrence, and reopening it the last one.
+    /// Completes the current occurrence of a recurring task, or reopens the last one.
     private func applyRecurrence(to item: inout TaskItem, of original: TaskItem) throws {
         let today = today ?? CivilDate(CalendarDay(clampingDaysSinceEpoch: 0))
         if let recurrence { item.setRecurrence(recurrence, from: today) }
@@ -148,22 +149,22 @@ package struct TaskEdit: Sendable {
     }
 }
 
-/// A command about something that is not there.
+/// An error of a command.
 package struct TaskSyncError: Error, Sendable, CustomStringConvertible {
     package enum Code: Sendable {
         case notFound
         case invalid
-        /// The directory is held; nothing can be written.
+        /// The directory is not the known one, and nothing can be written.
         case held
-        /// More than a limit allows; the message says which, and how much of it is used.
+        /// A limit would be exceeded; the message contains the limit and the present use.
         case tooLarge
-        /// The disk has too little room; the message says how much.
+        /// The disk has too little room; the message contains the size.
         case noSpace
         /// The server cannot be reached.
         case offline
-        /// The server does not allow it.
+        /// The server does not allow the operation.
         case refused
-        /// The task is there already.
+        /// The task exists already.
         case exists
     }
 

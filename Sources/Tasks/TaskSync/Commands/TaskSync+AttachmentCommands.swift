@@ -8,11 +8,12 @@ import TaskFolder
 import TaskModel
 
 extension TaskSync {
-    /// Copies files into the task's attachments and queues their uploads: all of them, or none
-    /// where one cannot be read or there is no room for all. Answers the transfers' ids, in the
-    /// order of the files.
+    /// Copies files into the task's attachments and queues their uploads: all of them, or none if
+    /// one cannot be read or the task has no room for all.
     ///
-    /// - Parameter files: absolute paths; a file's name is its own where there is none.
+    /// - Parameter files: Absolute paths, with the names of the attachments; nil for the file's own
+    ///   name.
+    /// - Returns: The ids of the transfers, in the order of the files.
     package func attach(_ task: String, _ files: [(path: String, name: String?)]) async throws -> [String] {
         guard index.path(of: task) != nil else {
             throw TaskSyncError(.notFound, "The task has no file to put attachments beside.")
@@ -68,8 +69,8 @@ extension TaskSync {
         }
     }
 
-    /// Refuses what the task's document would have no room for: the remote would park it after all
-    /// the bytes have travelled.
+    /// Throws if the task's document has no room for these attachments. The server would refuse it
+    /// after all the bytes were uploaded.
     private func checkRoom(for names: [String], of task: String) async throws {
         let document = try await self.name(of: task)
         let view = try await client.document(document)
@@ -109,10 +110,10 @@ extension TaskSync {
                 }
                 try StableCopy.copy(source, to: target)
             }
-            // As far as the file system can.
+            // Not every file system supports it.
             try? target.setModified(source.status().modified)
             if status.isExecutable { try? target.makeExecutable() }
-            // Small ones are put onto the disk together, when they are placed.
+            // Small files are synchronized to disk together, when they are moved into place.
             if status.size > watchedSize { try target.synchronize() }
         } catch {
             try? folder.removeIncoming(incoming)
@@ -120,7 +121,7 @@ extension TaskSync {
         }
     }
 
-    /// Removes an attachment by id or name, here and everywhere. It is in the trash then.
+    /// Removes an attachment by id or name, on all machines. It is in the trash afterwards.
     package func detach(_ task: String, attachment: String) async throws {
         try await withExclusiveAccess {
             let item = try await detail(task).item
@@ -132,9 +133,10 @@ extension TaskSync {
         }
     }
 
-    /// Keeps all attachments of a task here from now on, also those that are still to come and
-    /// whatever this machine takes otherwise; or does so no longer, which takes nothing away.
-    /// Answers the transfers that bring what is not here.
+    /// Keeps all attachments of a task on this machine from now on, including later ones and
+    /// regardless of their sizes; or ends that, which removes no file.
+    ///
+    /// - Returns: The ids of the downloads of those that are not here.
     package func setPinned(_ task: String, _ isPinned: Bool) async throws -> [String] {
         try await withExclusiveAccess {
             guard catalog[task] != nil else { throw TaskSyncError(.notFound, "There is no task \(task).") }
@@ -149,7 +151,9 @@ extension TaskSync {
         }
     }
 
-    /// The transfer that brings an attachment here, begun if there is none; nil when the file is here.
+    /// Starts the download of an attachment, unless it has started.
+    ///
+    /// - Returns: The id of the transfer; nil if the file is here.
     package func fetch(_ task: String, attachment: String) async throws -> String? {
         let item = try await detail(task).item
         guard let (id, file) = item.attachment(meantBy: attachment) else {

@@ -4,20 +4,22 @@ import SQLite
 import TaskFolder
 package import TaskModel
 
-/// What people ask of tasks from the shell. Each goes into the journal; the file follows in the same turn.
+/// Executes the commands of users on tasks. Each goes into the journal, and the file is written in
+/// the same turn.
 extension TaskSync {
-    /// A task as `ferry show` shows it.
+    /// The details of a task for `ferry show`.
     package struct Detail: Sendable {
         package let entry: TaskCatalog.Entry
         package let item: TaskItem
-        /// Relative to the tasks directory; nil while there is no file.
+        /// The path of its file relative to the tasks directory; nil if there is none.
         package let path: String?
-        /// By attachment id: where its file is, relative to the tasks directory; nil while it is not here.
+        /// The paths of its attachments' files relative to the tasks directory, by attachment id.
+        /// Files that are not here are missing.
         package let attachmentPaths: [String: String]
         package let remarks: [String]
-        /// Whether its attachments are kept here whatever the machine takes otherwise.
+        /// Whether its attachments are kept here regardless of their sizes.
         package let isPinned: Bool
-        /// All that stands in the task's file before its notes.
+        /// The part of the task's file before its notes.
         package let head: String
     }
 
@@ -44,7 +46,7 @@ extension TaskSync {
             isPinned: pinned.contains(id), head: file.map { String(decoding: $0.head, as: UTF8.self) } ?? "")
     }
 
-    /// The living tasks with known keys whose values are not understood, in order of titles.
+    /// Returns the living tasks that have known keys with invalid values, in order of their titles.
     package func misunderstoodValues() async throws -> [(task: String, title: String, keys: [String])] {
         return try await client.reading { transaction in
             try transaction.documents(Self.localQueries(in: transaction.databaseName).tasks).compactMap {
@@ -63,18 +65,19 @@ extension TaskSync {
         return (catalog.remindersVersion, catalog.reminders)
     }
 
-    /// Where a task's file is, relative to the tasks directory.
+    /// Returns the path of a task's file relative to the tasks directory.
     package func path(ofTask id: String) -> String? { index.path(of: id)?.string }
 
-    /// The task whose file is at a path relative to the tasks directory.
+    /// Returns the task whose file is at a path relative to the tasks directory.
     package func task(atPath path: String) -> String? { (try? TaskPath(path)).flatMap { index[$0]?.task } }
 
-    /// Makes tasks in one transaction, and returns for each its id or why it was not made, in order.
+    /// Creates tasks in one transaction.
     ///
-    /// A task with an `importKey` that was added before, also as one of these, is not made again and
-    /// gets the error `exists`; one in the trash counts.
+    /// A task with an `importKey` that was added before, also by an earlier one of these edits, is
+    /// not created again and gets the error `exists`; one in the trash counts.
     ///
-    /// - Throws: What keeps all of them from being made.
+    /// - Returns: The id of each task, or the error that prevented it, in order.
+    /// - Throws: An error that prevents all of them.
     package func add(_ edits: [TaskEdit]) async throws -> [Result<String, any Error>] {
         let parsed = edits.map { edit in Result { try edit.newTask() } }
         return try await withExclusiveAccess {
@@ -115,7 +118,8 @@ extension TaskSync {
         }
     }
 
-    /// The id of the task that is added under an `importKey`, the same on all machines of the account.
+    /// Returns the id of the task that is added with an `importKey`, which is the same on all
+    /// machines of the account.
     package nonisolated func importedID(_ key: String) -> String {
         DocumentID.derived(from: "ferry import\n\(configuration.userID)\n\(key)")
     }
@@ -142,7 +146,8 @@ extension TaskSync {
 
     private static let addedBefore = TaskSyncError(.exists, "It was added before.")
 
-    /// Changes a task. A file that was changed too is read first, so neither change is lost.
+    /// Changes a task. If its file was changed as well, that is read first, so that neither change
+    /// is lost.
     package func edit(_ id: String, _ edit: TaskEdit) async throws {
         try await withExclusiveAccess {
             try await readFirst(id)
@@ -171,7 +176,7 @@ extension TaskSync {
         }
     }
 
-    /// Brings tasks back from the trash.
+    /// Restores tasks from the trash.
     package func restore(_ ids: [String]) async throws {
         try await withExclusiveAccess {
             try requireRoot()
@@ -188,7 +193,7 @@ extension TaskSync {
         }
     }
 
-    /// Looks at the whole directory, and exports what waits.
+    /// Scans the whole directory and exports the waiting changes.
     package func rescanNow() async throws {
         try await withExclusiveAccess {
             guard try await checkRoot() else { return }
@@ -197,23 +202,23 @@ extension TaskSync {
         }
     }
 
-    /// Whether what was in the directory at the first start has been taken up, every document's
-    /// change is in its file, what has gone from the directory counts as deleted, and no transfer is
-    /// in flight.
+    /// Whether the directory was imported at the first start, every change of a document is in its
+    /// file, every missing file counts as deleted, and no transfer is in flight.
     package func isSettled() async throws -> Bool {
         guard isSynced, changes.hasToldRemovals, !isReviewingReverts else { return false }
         guard try await pendingExports() == 0, retries.isEmpty, retriedLists.isEmpty else { return false }
         return parents.isEmpty && transfers.isSettled
     }
 
-    /// Changes of documents that are not in files yet.
+    /// Returns the number of changes of documents that are not in files yet.
     package func pendingExports() async throws -> Int {
         try await client.reading { try $0.changes(for: Self.consumer, limit: 1000).count }
     }
 
     // MARK: Parts
 
-    /// Takes up what a task's file says, before a command changes the task. That may show that the directory is away.
+    /// Imports a task's file before a command changes the task. That may show that the directory is
+    /// missing.
     func readFirst(_ id: String) async throws {
         try requireRoot()
         try await importFile(of: id)
@@ -229,7 +234,9 @@ extension TaskSync {
         return try DocumentName(database: database, collection: "tasks", id: id)
     }
 
-    /// - Parameter kind: what somebody may want to undo later; nil: nothing.
+    /// Changes a task.
+    ///
+    /// - Parameter kind: The kind of the step with which the change can be undone; nil for none.
     func change(
         _ id: String, as kind: UndoStep.Kind? = nil, _ body: @escaping @Sendable (TaskItem) throws -> TaskItem
     ) async throws {
@@ -239,7 +246,7 @@ extension TaskSync {
             let view = try transaction.document(name)
             guard view.exists else { throw TaskSyncError(.notFound, "There is no task \(id).") }
             var old = TaskItem(fields: view.fields(pendingTimes: .previous))
-            // A delete whose time the remote has still to give counts as one.
+            // A delete counts even if its time is still to be set by the server.
             if FileExport.isBeingDeleted(view) { old.deletedTime = .distantPast }
             let engine = FileImport(
                 name: name, userID: userID, hosts: hosts, replica: transaction.replicaID, today: today)
@@ -258,7 +265,7 @@ extension TaskSync {
         var found = Set<String>()
         var rest = ids[...]
         while !rest.isEmpty {
-            // Others may read and write between two pages.
+            // Other transactions can run between two pages.
             let page = rest.prefix(200)
             rest = rest.dropFirst(page.count)
             found.formUnion(
@@ -271,7 +278,7 @@ extension TaskSync {
         return found
     }
 
-    /// The list of a name, made if there is none; nil for the default list.
+    /// Returns the list with a name, which is created if there is none; nil for the default list.
     private func list(named name: String) async throws -> String? {
         guard !name.isEmpty else { return nil }
         let known = catalog.listNames.filter { $0.value.lowercased() == name.lowercased() }

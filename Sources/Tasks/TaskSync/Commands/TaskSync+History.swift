@@ -5,33 +5,34 @@ import TaskModel
 
 /// A value that a merge displaced, or that a user removed or replaced, from the history of its task.
 package struct Displacement: Sendable {
-    /// Of the history entry.
+    /// The id of the history entry.
     package let id: String
     package let task: String
     package let title: String
-    /// A field path, or `__document__`.
+    /// The path of the field, or `__document__`.
     package let field: String
     package let standing: Value?
     package let displaced: Value?
-    /// The remote's time of the commit that displaced it; nil until it is ordered.
+    /// The server's time of the commit that displaced it; nil until the server has committed it.
     package let replacedTime: Timestamp?
-    /// Whose change stands.
+    /// The replica whose change is in force.
     package let replica: String
-    /// Who had set the displaced value; nil where its document does not tell.
+    /// The origin of the displaced value; nil if the document does not record it.
     package let origin: TaskOrigin?
-    /// Who set the value that stands now.
+    /// The origin of the value that is in force now.
     package let standingOrigin: TaskOrigin
     package let reason: String
-    /// Whether nobody has looked at it yet.
+    /// Whether no user has settled it yet.
     package let isOpen: Bool
     let name: DocumentName
 
-    /// Whether somebody's delete was displaced, by an edit that kept the task.
+    /// Whether a delete was displaced by an edit, which kept the task.
     package var isDelete: Bool { field == "__document__" || field == "deletedTime" }
 
-    /// Entries of one merge and one group of fields are one displacement, told by the first of them
-    /// that says something. A commit may bring the entries of several merges, if others came first
-    /// more than once; each may have displaced another value.
+    /// The group of the entry. Entries of one merge and one group of fields are one displacement,
+    /// represented by the first of them that has a value. A commit may contain the entries of
+    /// several merges, if other commits came first several times; each may have displaced another
+    /// value.
     fileprivate var group: Group {
         let groups = MergePolicy.tasks.groups.map { $0.map(\.description) }
         return Group(
@@ -41,12 +42,12 @@ package struct Displacement: Sendable {
 
     fileprivate struct Group: Hashable {
         let task: String
-        /// What the ids of a merge's entries begin with.
+        /// The common prefix of the ids of a merge's entries.
         let merge: String
         let field: String
     }
 
-    /// Newest first; within a group the entry that stands for it comes first.
+    /// Returns the groups of entries, newest first. The first entry of a group represents it.
     static func grouped(_ entries: [Displacement]) -> [[Displacement]] {
         let groups = Dictionary(grouping: entries, by: \.group)
         return groups.map { key, members in
@@ -54,7 +55,8 @@ package struct Displacement: Sendable {
         }.sorted { isNewer($0[0], $1[0]) }
     }
 
-    /// What the remote has not ordered yet is the newest.
+    /// Whether an entry is newer than another. Entries that the server has not committed are the
+    /// newest.
     static func isNewer(_ left: Displacement, _ right: Displacement) -> Bool {
         (left.replacedTime ?? .max, left.id) > (right.replacedTime ?? .max, right.id)
     }
@@ -63,20 +65,20 @@ package struct Displacement: Sendable {
     package var isOwnChange: Bool { TaskHistory.ownReasons.contains(reason) }
 }
 
-/// Who made a task what it is.
+/// The origins of a task's present values.
 package struct TaskOrigins: Sendable {
     package let created: TaskOrigin
-    /// By field path: the fields that were changed since.
+    /// The fields that were changed after the creation, by path.
     package let fields: [String: TaskOrigin]
-    /// What the document says, by field path: the fields that a user sets. nil: the field was removed.
+    /// The fields that a user sets, with their values in the document; nil for a removed field.
     package let values: [(path: FieldPath, value: Value?)]
-    /// The remote's time of the last change of any kind; nil while the remote does not have the task.
+    /// The server's time of the last change of any kind; nil if the server does not have the task.
     package let updateTime: Timestamp?
     package let hasPendingWrites: Bool
 }
 
 extension TaskSync {
-    /// The displacements that nobody has looked at yet, newest first.
+    /// Returns the displacements that no user has settled yet, newest first.
     package func conflicts() async throws -> [Displacement] {
         let found = try await client.reading { transaction in
             let history = Self.localQueries(in: transaction.databaseName).history
@@ -87,7 +89,7 @@ extension TaskSync {
         return Displacement.grouped(found).map { $0[0] }
     }
 
-    /// Everything that was displaced, removed or replaced of all tasks, newest first.
+    /// Returns all displaced, removed or replaced values of all tasks, newest first.
     package func displacements() async throws -> [Displacement] {
         let pending = try await pendingHistory()
         let found = try await client.reading { transaction in
@@ -98,7 +100,7 @@ extension TaskSync {
         return Displacement.grouped(found).map { $0[0] }
     }
 
-    /// Everything that was displaced, removed or replaced of a task, newest first.
+    /// Returns all displaced, removed or replaced values of a task, newest first.
     package func history(of task: String) async throws -> [Displacement] {
         guard catalog[task] != nil else { throw TaskSyncError(.notFound, "There is no task \(task).") }
         let pending = try await pendingHistory()
@@ -106,6 +108,8 @@ extension TaskSync {
         return Displacement.grouped(found).map { $0[0] }
     }
 
+    /// Returns the displaced values of a task.
+    ///
     /// - Parameter pending: The entries of all tasks that are still to be sent.
     static func history(
         of task: String, _ pending: [(name: DocumentName, fields: [String: Value])],
@@ -118,7 +122,10 @@ extension TaskSync {
             pending.filter { $0.name.parent == name && !isAppearance($0.fields) }, transaction)
     }
 
-    /// - Parameter pending: Entries that are still to be sent, of which some may have come back already.
+    /// Returns the displacements of history entries.
+    ///
+    /// - Parameter pending: Entries that are still to be sent. Some of them may have been received
+    ///   again already.
     static func displacements(
         _ entries: [DocumentSnapshot], _ pending: [(name: DocumentName, fields: [String: Value])],
         _ transaction: ReplicaTransaction
@@ -130,7 +137,7 @@ extension TaskSync {
             }
     }
 
-    /// Who made a task what it is.
+    /// Returns the origins of a task's values.
     package func origins(of task: String) async throws -> TaskOrigins {
         guard catalog[task] != nil else { throw TaskSyncError(.notFound, "There is no task \(task).") }
         let view = try await client.reading { transaction in
@@ -162,7 +169,7 @@ extension TaskSync {
             values: values, updateTime: view.updateTime, hasPendingWrites: view.hasPendingWrites)
     }
 
-    /// Settles conflicts: what stands stays, or the displaced value comes back and takes its place.
+    /// Settles conflicts: either the present value stays, or the displaced one replaces it.
     package func resolve(_ ids: [String], takingDisplaced: Bool) async throws {
         let (now, userID, merge) = (configuration.wallClock(), configuration.userID, DocumentID.make(in: environment))
         try await withExclusiveAccess {
@@ -192,11 +199,12 @@ extension TaskSync {
         }
     }
 
-    /// Writes the displaced values of one group in the place of those that stand; answers what that did.
+    /// Replaces the present values by the displaced ones of a group.
     ///
     /// - Parameters:
-    ///   - keepsStanding: whether what stands goes to the history; attachments always do.
-    ///   - merge: names the history entries; not used before.
+    ///   - keepsStanding: Whether the present values go to the history; attachments always do.
+    ///   - merge: A new id for the history entries.
+    /// - Returns: The step that undoes the change.
     static func takeBack(
         _ group: [Displacement], keepsStanding: Bool = false, userID: UserID, merge: String,
         _ transaction: ReplicaTransaction
@@ -263,9 +271,10 @@ extension TaskSync {
             reason: entry["reason"]?.stringValue ?? "", isOpen: isOpen, name: name)
     }
 
-    /// Whether somebody should look at a history entry. That a comment or an order of keys gave way is history only.
+    /// Whether a history entry is a conflict that a user should settle. Displaced comments and
+    /// orders of keys are not.
     static func isOpen(_ entry: DocumentSnapshot) -> Bool {
-        // It goes along with `due`.
+        // This field changes together with `due`.
         isUndecided(entry) && entry["field"]?.stringValue != "dueHasTime"
     }
 
@@ -283,7 +292,7 @@ extension TaskSync {
         return path.segments.first.map { TaskLayout.fields.contains($0) || $0 == TaskOrigin.field } ?? false
     }
 
-    /// How many open entries there are, as of the last look: kept up to date by exports.
+    /// The number of open conflicts. Exports keep it up to date.
     package var conflictCount: Int { openConflicts.count }
 }
 

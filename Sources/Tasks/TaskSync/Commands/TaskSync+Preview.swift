@@ -5,10 +5,10 @@ import SystemIO
 import TaskFolder
 import TaskModel
 
-/// What a sync would do, without doing any of it: neither side is changed, nor what is remembered of them.
+/// Previews a sync without changing anything on either side or in the state file.
 extension TaskSync {
-    /// What this machine would send first, then what it would write. What the remote has that was
-    /// not heard of yet is not in it.
+    /// Returns the steps of a sync: first those that send changes, then those that write files.
+    /// Changes that this machine has not received yet are not included.
     package func preview() async throws -> [SyncStep] {
         var steps = try await withExclusiveAccess { Self.united(try await journalSteps() + folderSteps()) }
         steps += heldDeletes.map {
@@ -36,7 +36,8 @@ extension TaskSync {
 
     // MARK: From here
 
-    /// One step of each kind for each task: some of what the user changed may be in the journal and some not.
+    /// Returns the steps with at most one of each kind for a task: some of the user's changes may
+    /// be in the journal and others not.
     private static func united(_ steps: [SyncStep]) -> [SyncStep] {
         var united: [SyncStep] = []
         var places: [String: Int] = [:]
@@ -52,7 +53,7 @@ extension TaskSync {
         return united
     }
 
-    /// What is in the journal and was not sent yet.
+    /// Returns the steps for changes in the journal that were not sent yet.
     private func journalSteps() async throws -> [SyncStep] {
         let steps = try await client.pendingMutations().compactMap(step)
         let deleted = Set(steps.filter { $0.action == .delete }.map(\.task))
@@ -81,7 +82,7 @@ extension TaskSync {
         }
     }
 
-    /// What differs between the directory and what is remembered of it.
+    /// Returns the steps for differences between the directory and its last known state.
     private func folderSteps() async throws -> [SyncStep] {
         guard rootHold == nil, try await checkRoot() else { return [] }
         var changed: [ScannedFile] = []
@@ -112,7 +113,7 @@ extension TaskSync {
             switch actions[.task(TaskID(task))] {
             case .hold: SyncStep(.hold, path.string, task: task, "one of too many")
             case .trashDocument: SyncStep(.delete, path.string, task: task, "its file is gone")
-            // One that is written again is among the steps from the remote.
+            // A file that will be written again is among the steps from the server.
             default: nil
             }
         }
@@ -126,7 +127,9 @@ extension TaskSync {
         return steps
     }
 
-    /// - Parameter news: the files of tasks that are sent; some may be new.
+    /// Returns the step for an attachment's file.
+    ///
+    /// - Parameter news: The paths of the tasks' files that are sent, including new ones.
     private func attachmentStep(_ file: ScannedFile, besideOneOf news: Set<String>) -> SyncStep? {
         let path = file.path.string
         guard let task = index[file.path.taskFileOfAttachments]?.task else {
@@ -144,7 +147,10 @@ extension TaskSync {
         return SyncStep(.upload, path, task: task, row == nil ? "new" : "changed", size: file.stamp.size)
     }
 
-    /// - Parameter missing: known files that were not found; one that this file is, under a new name, is taken out.
+    /// Returns the step for a task's file.
+    ///
+    /// - Parameter missing: The known files that were not found. If this is one of them with a new
+    ///   name, it is removed.
     private func fileStep(_ file: ScannedFile, _ missing: inout Set<TaskPath>) async throws -> SyncStep? {
         let path = file.path
         let parsed: TaskFile
@@ -199,7 +205,7 @@ extension TaskSync {
         }
         return pending.compactMap { view, row in
             let task = view.name.id
-            guard TaskIndexEntry(view).claim != nil else {
+            guard TaskIndexEntry(view).request != nil else {
                 return row.map { SyncStep(.remove, $0.path.string, task: task, "deleted elsewhere") }
             }
             let list = TaskItem(fields: view.fields).listId

@@ -4,10 +4,10 @@ import Merge
 import Reconciliation
 import TaskModel
 
-/// What undoing did to one task, or would do.
+/// The undo of a change of one task, done or previewed.
 package struct UndoneChange: Sendable {
     package enum Kind: Sendable {
-        /// The task goes to the trash again.
+        /// The task is moved to the trash again.
         case removed
         case restored
         case changed
@@ -18,18 +18,18 @@ package struct UndoneChange: Sendable {
     package let kind: Kind
     /// Whether the change that is undone came from another machine.
     package let cameFromElsewhere: Bool
-    /// Each field that changes: as it is now, and as it will be.
+    /// The changed fields with their present values and those after the undo.
     package let fields: [(path: FieldPath, now: Value?, then: Value?)]
-    /// The fields that somebody changed since, which are left alone.
+    /// The fields that were changed again since and are left alone.
     package let leftAlone: [FieldPath]
 }
 
 extension TaskSync {
-    /// Undoes the last command that changed tasks here, or the last change of one task that a
-    /// command or another machine made, as a new change. What somebody changed since stays.
+    /// Undoes the last command that changed tasks here, or the last change of one task by a command
+    /// or another machine. The undo is a new change; later changes of other fields stay.
     ///
-    /// - Parameter isTrial: only tells what it would do.
-    /// - Throws: `TaskSyncError` with `.notFound` where nothing is left to undo.
+    /// - Parameter isTrial: Whether the undo is only previewed.
+    /// - Throws: `TaskSyncError` with `.notFound` if there is nothing to undo.
     package func undo(_ task: String?, isTrial: Bool) async throws -> [UndoneChange] {
         try await withExclusiveAccess {
             try requireRoot()
@@ -57,7 +57,9 @@ extension TaskSync {
         }
     }
 
-    /// nil: the task is gone for good.
+    /// Undoes a step.
+    ///
+    /// - Returns: The undo; nil if the task was deleted permanently.
     private func undo(_ step: UndoStep, isTrial: Bool) async throws -> UndoneChange? {
         guard let entry = catalog[step.task] else {
             if !isTrial { try await client.transaction { try UndoSteps($0).markUndone(step) } }
@@ -75,7 +77,7 @@ extension TaskSync {
                 .filter { TaskOrigin.isTold($0.0) && $0.0.segments != ["deletedTime"] },
             leftAlone: then.leftAlone)
         guard !isTrial else { return change }
-        // All that go to the trash do so at once; see `removeAgain`.
+        // Tasks are moved to the trash together; see `removeAgain`.
         guard step.effect != .removed else { return change }
         let item = then.item
         try await self.change(step.task) { _ in item }
@@ -106,7 +108,7 @@ extension TaskSync {
         }
     }
 
-    /// Brings an attachment back that was removed or replaced, or removes one that was brought back.
+    /// Restores an attachment that was removed or replaced, or removes one that was restored.
     private func undo(
         _ step: UndoStep, _ attachment: UndoStep.Attachment, _ title: String, isTrial: Bool
     ) async throws -> UndoneChange {
@@ -133,7 +135,7 @@ extension TaskSync {
             fields: changes ? [(path, now, attachment.before)] : [], leftAlone: isChangedSince ? [path] : [])
     }
 
-    /// Keeps what a command did to the trash.
+    /// Records what a command did to tasks in the trash.
     func noteSteps(_ kind: UndoStep.Kind, _ tasks: [String]) async throws {
         let time = configuration.wallClock()
         try await client.transaction { transaction in
@@ -143,7 +145,7 @@ extension TaskSync {
 }
 
 extension UndoStep {
-    /// What undoing this step does.
+    /// The effect of undoing this step.
     var effect: UndoneChange.Kind {
         switch kind {
         case .add, .restore: .removed
@@ -152,7 +154,7 @@ extension UndoStep {
         }
     }
 
-    /// The task without this step, and the fields in which somebody came between. Pure.
+    /// Returns the task without this step, and the fields that were changed again since. Pure.
     func undone(_ now: TaskItem) -> (item: TaskItem, leftAlone: [FieldPath]) {
         switch effect {
         case .removed: return (now, [])
@@ -162,7 +164,8 @@ extension UndoStep {
             return (item, [])
         case .changed:
             guard let before, let after else { return (now, []) }
-            // From what the step made, one way leads to what is now and another one back: the former is the later one.
+            // Both the present task and the undone one derive from the result of the step; the
+            // present one counts as the later.
             let result = TaskMerge.merge(
                 base: after.withBookkeeping(of: now).documentFields, mine: now.documentFields,
                 theirs: before.withBookkeeping(of: now).documentFields)
@@ -173,7 +176,7 @@ extension UndoStep {
 }
 
 extension TaskItem {
-    /// With what a task's file does not say as another version has it.
+    /// Returns the item with those fields of another version that a task's file does not contain.
     fileprivate func withBookkeeping(of other: TaskItem) -> TaskItem {
         var item = self
         item.attachments = other.attachments

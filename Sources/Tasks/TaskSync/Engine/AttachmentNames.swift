@@ -1,13 +1,14 @@
 import TaskFolder
 package import TaskModel
 
-/// Names the files of a task's attachments alike on all machines. Pure.
+/// Gives the files of a task's attachments the same names on all machines. Pure.
 ///
-/// Two machines that are apart may each attach a file of one name. Then the attachment with the
-/// lowest id has the name, and each of the others the name with a number, in the order of their
-/// ids; a new version changes nothing of it.
+/// Two machines without a connection may each attach a file with the same name. Then the attachment
+/// with the lowest id gets the name, and each of the others the name with a number, in the order of
+/// their ids. A new version keeps its name.
 enum AttachmentNames {
-    /// The number in each attachment's file name, by id; 1 stands for the name without a number.
+    /// Returns the number in each attachment's file name, by id; 1 stands for the name without a
+    /// number.
     static func numbers(of names: [String: String]) -> [String: Int] {
         let plain = names.mapValues { ExactText(TaskSync.fileName($0, 1)) }
         var taken = Set(plain.values)
@@ -22,7 +23,7 @@ enum AttachmentNames {
         return numbers
     }
 
-    /// What commands call each attachment, by id.
+    /// Returns the names of attachments in commands, by id.
     static func shown(_ attachments: [String: TaskAttachment]) -> [String: String] {
         let names = attachments.mapValues(\.name)
         return numbers(of: names).reduce(into: names) { shown, number in
@@ -30,7 +31,7 @@ enum AttachmentNames {
         }
     }
 
-    /// A name like `name` that none of `others` has.
+    /// Returns a name similar to `name` that none of `others` has.
     static func free(_ name: String, beside others: Set<ExactText>) -> String {
         guard others.contains(ExactText(name)) else { return name }
         return (2...).lazy.map { TaskSync.fileName(name, $0) }.first { !others.contains(ExactText($0)) } ?? name
@@ -38,10 +39,11 @@ enum AttachmentNames {
 }
 
 extension TaskItem {
-    /// What commands call each attachment, by id: its name, with a number where another one of the task has that.
+    /// The names of the attachments in commands, by id: with a number if several of the task have
+    /// the same name.
     package var attachmentNames: [String: String] { AttachmentNames.shown(attachments) }
 
-    /// The attachment with this id or name; `nil` if there is none.
+    /// Returns the attachment with this id or name; nil if there is none.
     package func attachment(meantBy word: String) -> (id: String, attachment: TaskAttachment)? {
         if attachments[word] == nil,
             let id = attachmentNames.first(where: { $0.value.utf8.elementsEqual(word.utf8) })?.key

@@ -5,22 +5,26 @@ import TaskModel
 
 /// Decides how many more attachments a task's document has room for. Pure.
 struct AttachmentRoom {
-    /// What attachments leave of a task's document, in bytes, so that its text can still be edited a little.
+    /// The number of bytes that attachments leave free in a task's document, so that its text can
+    /// still be edited a little.
     static let reserve = 512
 
     let document: DocumentName
     let userID: UserID
-    /// In bytes, with the attachments that were added.
+    /// The size in bytes, including the attachments that were added.
     private(set) var used: Int
 
-    /// - Parameter view: The task's document. Times that the server is still to set take their room too.
+    /// Creates the room of a task's document.
+    ///
+    /// - Parameter view: The document. Times that the server is still to set count, too.
     init(_ view: DocumentSnapshot, userID: UserID) {
         document = view.name
         self.userID = userID
         used = DocumentLimits.size(of: view.name, fields: view.fields(pendingTimes: .estimate(.distantPast)))
     }
 
-    /// The bytes that attachments of these names take, as they will be, with who attached them and when.
+    /// Returns the number of bytes that attachments with these names take, including the user who
+    /// attached them and the time.
     func size(of names: [String]) -> Int {
         let digest = String(repeating: "0", count: 64)
         let id = String(repeating: "0", count: 20)

@@ -3,31 +3,33 @@ import DocumentModel
 import TaskFolder
 import TaskModel
 
-/// Decides whether two tasks of one path that two machines created apart are one. Pure.
+/// Decides whether two tasks with the same path that two machines created at the same time are one.
+/// Pure.
 ///
-/// Both machines of a user make `Daily/2026-11-28.md` of one template before they have heard of
-/// each other. The task that the remote ordered second joins the first one.
+/// Both machines of a user may create `Daily/2026-11-28.md` from one template before they hear of
+/// each other. The task that the server committed second is united with the first one.
 enum ConcurrentCreation {
     /// The task that this machine created.
     struct Local {
         let view: DocumentSnapshot
-        /// The file as it was last in step.
+        /// The file when it was last in step.
         let bytes: [UInt8]
-        /// The remote's time up to which this machine knew everything when it created the task.
+        /// The server's time up to which this machine knew all changes when it created the task.
         let knownTime: Timestamp
     }
 
-    /// Whether the task created here joins the other one, which has not had a file here.
+    /// Returns the version from which both tasks continue if they are one; the other task has had
+    /// no file here.
     ///
-    /// A task that this machine knew when it created its own never takes that in, nor does one in
-    /// the trash, of another user, or changed by this replica. A task that another machine has
-    /// changed stays.
+    /// Two tasks stay apart if this machine knew the other one when it created its own, or if the
+    /// other one is in the trash, belongs to another user or was changed by this replica. The local
+    /// task stays if another machine has changed it.
     ///
     /// - Parameters:
     ///   - other: The document of the task with the same path.
     ///   - userID: This user.
     ///   - replica: This replica.
-    /// - Returns: The version from which both continue, as the bytes of a file; `nil` if they stay two tasks.
+    /// - Returns: The common version as the bytes of a file; nil if the two stay two tasks.
     static func commonVersion(
         _ local: Local, _ other: DocumentSnapshot, named name: String, userID: UserID, replica: String
     ) -> [UInt8]? {
@@ -42,8 +44,8 @@ enum ConcurrentCreation {
         return commonVersion(local.bytes, theirs, named: name)
     }
 
-    /// The version that a file and a task's document have in common: the one that is contained in
-    /// the other; `nil` if neither is.
+    /// Returns the common version of a file and a task's document: the one that is contained in the
+    /// other; nil if neither is.
     static func commonVersion(_ file: [UInt8], _ fields: [String: Value], named name: String) -> [UInt8]? {
         let item = TaskItem(withoutAttachments: fields)
         guard let written = try? TaskLayout.file(for: item, fields, named: name, instead: nil),
@@ -54,7 +56,7 @@ enum ConcurrentCreation {
         return contains(read, written) ? written.bytes : nil
     }
 
-    /// Whether the lines of a file's notes follow one another in those of a larger one, and its
+    /// Whether the lines of a file's notes occur in this order in those of a larger file, and its
     /// front matter is the same or empty.
     static func contains(_ large: TaskFile, _ small: TaskFile) -> Bool {
         guard small.head.isEmpty || small.head == large.head else { return false }
@@ -65,7 +67,7 @@ enum ConcurrentCreation {
         }
     }
 
-    /// The lines of the notes, without empty ones at the end.
+    /// Returns the lines of the notes, without empty ones at the end.
     private static func notes(_ file: TaskFile) -> [ArraySlice<UInt8>] {
         var lines = file.bytes.dropFirst(file.head.count).split(
             separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
@@ -77,7 +79,8 @@ enum ConcurrentCreation {
         view.exists && !view.isAwaited && !FileExport.isBeingDeleted(view) && fields["deletedTime"] == nil
     }
 
-    /// The replicas that the document names as those that made or changed the task; "" for another client.
+    /// Returns the replicas that created or changed the task according to its document; "" for
+    /// another client.
     private static func writers(_ fields: [String: Value]) -> Set<String> {
         let origins = fields[TaskOrigin.field]?.mapValue ?? [:]
         let changed = origins.values.map { $0.mapValue?["by"]?.stringValue ?? "" }

@@ -2,8 +2,8 @@ import Cryptography
 import DocumentClient
 
 extension DocumentID {
-    /// The same 20 letters and digits on every machine for what goes by the same words: two of them
-    /// that make it before they have heard of each other make one.
+    /// Returns 20 letters and digits that are the same on every machine for the same words, so that
+    /// two machines that create the same thing at the same time create one.
     static func derived(from words: String) -> String {
         let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".utf8)
         let digest = SHA256.hash(words).bytes

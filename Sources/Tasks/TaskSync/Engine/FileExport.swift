@@ -3,7 +3,8 @@ import DocumentModel
 import TaskFolder
 import TaskModel
 
-/// What a living document means for its task file. Pure, but for asking which names are taken.
+/// Decides how a task file follows from a living document. Pure, except that it asks which names
+/// are taken.
 enum FileExport {
     enum Plan {
         case nothing
@@ -13,12 +14,15 @@ enum FileExport {
         case update(FileRow, path: TaskPath, bytes: [UInt8])
     }
 
+    /// Plans the file of a task.
+    ///
     /// - Parameters:
-    ///   - row: the file as it was last in step; nil if there is none.
-    ///   - directory: of the task's list.
-    ///   - number: which of those that want its name it is.
-    ///   - isTaken: whether a path is used by another file that may be there; throws where the disk does not tell.
-    /// - Throws: `TaskFileProblem` for a document that no file can say, `FolderError` for a name that cannot be.
+    ///   - row: The file when it was last in step; nil if there is none.
+    ///   - directory: The directory of the task's list.
+    ///   - number: The task's position among those that have this title.
+    ///   - isTaken: Whether a path is used by another file. It throws if the disk does not tell.
+    /// - Throws: `TaskFileProblem` for a document that no file can represent, `FolderError` for an
+    ///   impossible name.
     static func plan(
         _ view: DocumentSnapshot, row: FileRow?, directory: TaskPath, number: Int,
         isTaken: (TaskPath) throws -> Bool
@@ -33,9 +37,9 @@ enum FileExport {
         let old = try TaskFile(parsing: row.bytes, named: row.path.name)
         let title = TaskLayout.title(of: item, fields)
         var path = try directory.appending(row.path.name)
-        // A name that the user gave to the file is kept even if it is not the one that Ferry would
-        // make of the title. No other task can want such a name, only the one that other machines
-        // make of it.
+        // A name that the user gave to the file is kept even if Ferry would derive another one from
+        // the title. No other task can have such a name by right, only the derived one, which other
+        // machines use.
         let isNumberKept = number == 1 || !TaskFileName.file(for: title).carriesTitle
         let isKept = isNumberKept && TaskFileName.title(of: row.path.name).utf8.elementsEqual(title.utf8)
         if try !isKept || path != row.path && isTaken(path) {
@@ -45,7 +49,8 @@ enum FileExport {
         return path == row.path && file.bytes == row.bytes ? .nothing : .update(row, path: path, bytes: file.bytes)
     }
 
-    /// Whether a living document says what its file does not: what came since it was written or read.
+    /// Whether a living document has changes that its file lacks: those that arrived since the file
+    /// was written or read.
     static func isBehind(_ row: FileRow, _ view: DocumentSnapshot) -> Bool {
         let fields = view.fields(pendingTimes: .previous)
         let item = TaskItem(withoutAttachments: fields)
@@ -54,11 +59,11 @@ enum FileExport {
             let file = try? TaskLayout.file(for: item, fields, named: row.path.name, instead: old)
         else { return false }
         if item.listId != row.list || file.bytes != row.bytes { return true }
-        // A name that somebody gave to a file whose front matter has the title.
+        // A user gave the file this name, and its front matter contains the title.
         return TaskLayout.fileName(of: fields).map { !isName(row.path.name, of: $0) } ?? false
     }
 
-    /// Whether a file is called so, be it with a number.
+    /// Whether a file has this name, with or without a number.
     private static func isName(_ name: String, of title: String) -> Bool {
         if TaskFileName.title(of: name).utf8.elementsEqual(title.utf8) { return true }
         let number = TaskFileName.title(of: name).split(separator: "(").last.flatMap { Int($0.dropLast()) }
@@ -77,7 +82,7 @@ enum FileExport {
         throw FolderError(.exists, "\(directory) has no free name for another '\(title)'; rename some of them")
     }
 
-    /// Whether a delete of this replica's waits for its time.
+    /// Whether this replica has deleted the document, and the server has not set the time yet.
     static func isBeingDeleted(_ view: DocumentSnapshot) -> Bool {
         view.pendingTimePaths.contains { $0.segments == ["deletedTime"] }
     }

@@ -4,41 +4,44 @@ import Merge
 import Reconciliation
 import TaskModel
 
-/// What a change of a task file means for its document. Pure.
+/// Decides how a document follows from a change of its task file. Pure.
 struct FileImport {
     let name: DocumentName
     let userID: UserID
-    /// The owners of the lists of others that the user may use.
+    /// The owners of those lists of other users that this user may use.
     let hosts: [String: UserID]
     let replica: String
-    /// The day of completions that files say without a day.
+    /// The day of completions for which files state no day.
     let today: CivilDate
 
-    /// The mutation that carries what the user changed; nil if nothing did.
+    /// Returns the mutation with the user's changes; nil if there are none.
     ///
     /// - Parameters:
-    ///   - shadow: what the file said when it was last in step; nil if it never was.
-    ///   - file: what it says now.
-    ///   - view: the document as this replica sees it.
-    ///   - unseen: what the change puts away unseen; see `UnseenVersion`.
-    ///   - id: names what is displaced; not used before.
-    ///   - isBack: whether the file was deleted since it was in step, which its user has taken back by making it again.
+    ///   - shadow: The contents of the file when it was last in step; nil if it never was.
+    ///   - file: The present contents.
+    ///   - view: The document in this replica.
+    ///   - unseen: The values that the change replaces unseen; see `UnseenVersion`.
+    ///   - id: A new id for the displaced values.
+    ///   - isBack: Whether the file was deleted since it was in step, and the user has created it
+    ///     again.
     func mutation(
         shadow: FileContents?, file: FileContents, view: DocumentSnapshot, unseen: [Merge.DisplacedValue] = [],
         id: String, isBack: Bool = false
     ) -> Mutation? {
         let (shadow, file) = (shadow?.settled(on: today), file.settled(on: today, after: shadow))
-        // Of a document that is awaited, what the file said when it was in step is all that is known.
+        // If the document has not arrived, the last common contents of the file are all that is
+        // known.
         let awaited = view.isAwaited ? shadow : nil
         guard view.exists || awaited != nil else { return creation(file) }
-        // Through the model, so that another client's way of writing a value (a priority as a word) is no difference.
+        // The model makes different forms of a value equal, such as a priority that another client
+        // wrote as a word.
         var known = awaited?.fields ?? view.fields(pendingTimes: .previous)
-        // An edit survives a delete, also one of this replica's that is still on its way.
+        // An edit survives a delete, also one by this replica that was not sent yet.
         let isBeingDeleted = FileExport.isBeingDeleted(view)
         if isBeingDeleted { known["deletedTime"] = .timestamp(.distantPast) }
         let theirs = known.merging(TaskItem(fields: known).documentFields) { $1 }
         var mine = file.fields
-        // A first meeting: what only the remote knows is not something that the file removed.
+        // At a first meeting, fields that only the server has were not removed by the file.
         if shadow == nil {
             mine.merge(theirs) { own, _ in own }
             mine["deletedTime"] = nil
@@ -64,7 +67,7 @@ struct FileImport {
                 replica: replica, baseTime: view.updateTime, id: id, isDismissed: isDismissed)
         }
         var companions = history(of: displaced + kept, id: id)
-        // The deleted text would be in the trash, were this another task.
+        // The deleted text would be in the trash if this were another task.
         if isBack, let notes = known["notes"], notes != merged["notes"],
             !kept.contains(where: { $0.field == FieldPath(key: "notes") })
         {
@@ -75,8 +78,8 @@ struct FileImport {
         return mutation(diff, .merge, appearance: appearance, companions: companions)
     }
 
-    /// A task that changes to a list of somebody else's becomes that user's, and one that is taken
-    /// out of it this user's.
+    /// Returns the item with its owner. A task that moves to another user's list belongs to that
+    /// user, and one that leaves it to this user.
     func owned(_ item: TaskItem, insteadOf old: TaskItem) -> TaskItem {
         guard item.listId != old.listId else { return item }
         var item = item
@@ -93,7 +96,9 @@ struct FileImport {
         return mutation(TaskDiff(from: nil, to: item), .create, appearance: appearance)
     }
 
-    /// - Parameter appearance: fields of `TaskLayout` that change; nil removes one.
+    /// Returns the mutation that changes one version of a task to another.
+    ///
+    /// - Parameter appearance: The fields of `TaskLayout` that change; nil removes one.
     func mutation(
         _ diff: TaskDiff, _ kind: Mutation.Kind, appearance: [(String, Value?)] = [], companions: [Write] = []
     ) -> Mutation {
@@ -107,7 +112,7 @@ struct FileImport {
             fields[field] = value
             mask.append(FieldPath(key: field))
         }
-        // A comment that changed is a change of the task.
+        // A changed comment is a change of the task.
         if diff.isEmpty, !appearance.isEmpty { times.append(FieldPath(key: "updatedTime")) }
         let mutation = Mutation(
             kind, name, fields: fields, mask: kind == .create ? [] : mask,
@@ -115,19 +120,19 @@ struct FileImport {
         return mutation.signed(by: replica)
     }
 
-    /// What a task file says, and how.
+    /// The contents of a task file: the task and its layout.
     struct FileContents {
         var item: TaskItem
         /// The fields of `TaskLayout`.
         private let appearance: [String: Value]
 
-        /// A task that has no file yet.
+        /// Creates the contents of a task without a file.
         init(_ item: TaskItem) {
             self.item = item
             appearance = [:]
         }
 
-        /// A task that has no file yet, in the layout of one.
+        /// Creates the contents of a task without a file, with the layout of another file.
         init(_ item: TaskItem, lookingLike file: TaskFile, named name: String) {
             self.item = item
             appearance = TaskLayout.fields(of: file, named: name)
@@ -138,16 +143,17 @@ struct FileImport {
             appearance = TaskLayout.fields(of: file, named: name)
         }
 
-        /// What the file says of a recurring task, with `completed` as the occurrence that it completes.
+        /// Returns the contents of a recurring task, where `completed` stands for the occurrence
+        /// that it completes.
         ///
-        /// - Parameter before: What it said before.
+        /// - Parameter before: The previous contents.
         func settled(on today: CivilDate, after before: FileContents? = nil) -> FileContents {
             var contents = self
             contents.item.settleDates(on: today, after: before?.item)
             return contents
         }
 
-        /// The fields of the document that the file determines.
+        /// The fields of the document that follow from the file.
         var fields: [String: Value] { item.documentFields.merging(appearance) { own, _ in own } }
     }
 }

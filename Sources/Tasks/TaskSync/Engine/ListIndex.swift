@@ -3,12 +3,12 @@ import Reconciliation
 import TaskFolder
 import TaskModel
 
-/// Which directory is which list.
+/// The directories of lists.
 struct ListIndex {
     private(set) var paths: [String: TaskPath] = [:]
     private var ids: [TaskPath: String] = [:]
 
-    /// The list of a directory; nil for the root and unknown ones.
+    /// Returns the list of a directory; nil for the root and unknown ones.
     func id(_ path: TaskPath) -> String? { ids[path] }
 
     func path(_ list: String) -> TaskPath? { paths[list] }
@@ -24,29 +24,32 @@ struct ListIndex {
         if let path = paths.removeValue(forKey: list) { ids[path] = nil }
     }
 
-    /// The ids that a list of this name gets on whichever machine makes it first, so that two
-    /// machines that make it apart make one list: the first one that no list of another name has.
+    /// Returns the ids for a new list with a name, which are the same on every machine, so that two
+    /// machines that create it at the same time create one list. The first id that no list with
+    /// another name has is used.
     ///
-    /// They begin with the user's id and a dot: the server lets nobody else make documents with such ids.
+    /// They begin with the user's id and a dot: the server lets no other user create documents with
+    /// such ids.
     static func ids(named name: String, of userID: UserID) -> [String] {
         formerIDs(named: name, of: userID).map { "\(userID).\($0)" }
     }
 
-    /// The ids that lists of this name got before: others could make them first. Lists that have them keep them.
+    /// Returns the ids that earlier versions gave to lists with a name. Other users could create
+    /// them first. Lists that have such ids keep them.
     static func formerIDs(named name: String, of userID: UserID) -> [String] {
         (1...9).map { number in
             DocumentID.derived(from: "ferry list\n\(userID)\n\(number == 1 ? name : "\(name)\n\(number)")")
         }
     }
 
-    /// Whether a user may make a list with this id: not with one that begins with another user's id.
+    /// Whether a user may create a list with this id, which must not begin with another user's id.
     static func mayMake(_ list: String, _ userID: UserID) -> Bool {
         !list.utf8.contains(UInt8(ascii: ".")) || list.utf8.starts(with: "\(userID).".utf8)
     }
 
-    /// The directory for a list's name, which may have several levels and comes from anywhere.
+    /// Returns the directory for a list's name, which may be any text and may have several levels.
     ///
-    /// - Parameter first: the number to begin with: 1 is the name itself.
+    /// - Parameter first: The first number to try: 1 is the name itself.
     static func directory(named name: String, from first: Int = 1, isTaken: (TaskPath) throws -> Bool) throws
         -> TaskPath
     {
@@ -60,7 +63,7 @@ struct ListIndex {
         throw FolderError(.exists, "there is no free name for another list '\(name)'; rename some of them")
     }
 
-    /// Whether a list's directory can have the list's name, byte for byte.
+    /// Whether the directory of a list can have exactly the list's name.
     static func isExact(_ name: String) -> Bool {
         (try? directory(named: name) { _ in false })?.string.utf8.elementsEqual(name.utf8) ?? false
     }

@@ -1,18 +1,20 @@
 import DocumentModel
 
-/// Which of those that want the same name in the same place gets which: one whose title is exactly
-/// the name comes before one of whose title the name was made, and then the one that the remote
-/// knows longest. The first has the name itself, the next ones `Name (2)`, `Name (3)` … Follows
-/// from the documents alone, so that every machine comes to the same names. Pure.
+/// Decides which of the requesters of one name in one place gets it. A requester whose title is
+/// exactly the name comes before one whose name was derived from its title, and then the one comes
+/// first that the server has known longest. The first requester gets the name itself, the next ones
+/// `Name (2)`, `Name (3)` and so on. Names follow from the documents alone, so that every machine
+/// allocates the same. Pure.
 struct NameAllocator {
-    /// What somebody wants to be called.
-    struct Claim: Equatable {
-        /// Where: names in other places do not matter.
+    /// A request for a name.
+    struct Request: Equatable {
+        /// The place of the name. Names in other places do not matter.
         var place: String
         var title: String
-        /// When the remote first had it; nil while it has not.
+        /// The server's time of the requester's creation; nil if it was not sent yet.
         var time: Timestamp?
-        /// Whether the title is a name that a file can have, and not one that has to be mapped to it.
+        /// Whether the title itself is a possible file name, so that none has to be derived from
+        /// it.
         var isExact = true
 
         static func == (left: Self, right: Self) -> Bool {
@@ -21,7 +23,7 @@ struct NameAllocator {
         }
     }
 
-    /// Exact bytes: names that differ in Unicode form are two.
+    /// A name, compared by bytes: names that differ only in their Unicode form are two.
     private struct Name: Hashable {
         let place: String
         let text: String
@@ -35,90 +37,94 @@ struct NameAllocator {
             UTF8Order.hash(place, into: &hasher)
         }
 
-        /// Whether it may be what `name` makes of a title and a number above 1.
+        /// Whether this may be the numbered form of another name.
         var mayBeNumbered: Bool { text.utf8.contains(UInt8(ascii: ")")) }
     }
 
-    /// The numbers to try, in order, in the search for a free name. Bounded: a search in which every name seems taken
-    /// has failed for another reason than names.
+    /// Returns the numbers to try in a search for a free name. The range is bounded, because a
+    /// search in which every name seems taken has failed for another reason.
     static func numbers(from first: Int) -> Range<Int> { first..<(max(first, 1) + 100_000) }
 
-    /// The name of a title and a number from 1.
+    /// Returns the name for a title and a number from 1.
     private let name: (String, Int) -> String
-    private var claims: [String: Claim] = [:]
-    /// Those that want a name, in the order of their right to it.
-    private var claimants: [Name: [String]] = [:]
-    /// The names that several want.
+    private var requests: [String: Request] = [:]
+    /// The requesters of each name, in the order of their rank.
+    private var requesters: [Name: [String]] = [:]
+    /// The names that several requesters share.
     private var shared: Set<Name> = []
 
     init(name: @escaping (_ title: String, _ number: Int) -> String) {
         self.name = name
     }
 
-    func claim(of id: String) -> Claim? { claims[id] }
+    func request(of id: String) -> Request? { requests[id] }
 
-    /// Notes what `id` wants; nil: it is gone. Answers whose number may have become another by that.
-    mutating func set(_ id: String, _ claim: Claim?) -> Set<String> {
-        let old = claim.map { claims.updateValue($0, forKey: id) } ?? claims.removeValue(forKey: id)
-        guard old != claim else { return [] }
+    /// Sets or removes the request of a requester.
+    ///
+    /// - Returns: The requesters whose numbers may have changed.
+    mutating func set(_ id: String, _ request: Request?) -> Set<String> {
+        let old = request.map { requests.updateValue($0, forKey: id) } ?? requests.removeValue(forKey: id)
+        guard old != request else { return [] }
         var affected: Set<String> = []
         if let old {
             let key = key(old, 1)
-            claimants[key]?.removeAll { $0 == id }
-            if claimants[key]?.isEmpty == true { claimants[key] = nil }
-            affected.formUnion(neighbours(of: key))
-            if (claimants[key]?.count ?? 0) < 2 { shared.remove(key) }
+            requesters[key]?.removeAll { $0 == id }
+            if requesters[key]?.isEmpty == true { requesters[key] = nil }
+            affected.formUnion(neighbors(of: key))
+            if (requesters[key]?.count ?? 0) < 2 { shared.remove(key) }
         }
-        if let claim {
-            let key = key(claim, 1)
-            let others = claimants.updateValue([id], forKey: key) ?? []
+        if let request {
+            let key = key(request, 1)
+            let others = requesters.updateValue([id], forKey: key) ?? []
             if !others.isEmpty {
                 var all = others
                 all.insert(id, at: others.firstIndex { precedes(id, $0) } ?? others.count)
-                claimants[key] = all
+                requesters[key] = all
                 shared.insert(key)
             }
-            if !others.isEmpty || key.mayBeNumbered { affected.formUnion(neighbours(of: key)) }
+            if !others.isEmpty || key.mayBeNumbered { affected.formUnion(neighbors(of: key)) }
         }
         affected.remove(id)
         return affected
     }
 
-    /// 1: the name itself.
+    /// Returns the number of a requester; 1 stands for the name itself.
     func number(of id: String) -> Int {
-        guard let claim = claims[id], let others = claimants[key(claim, 1)], others.first != id else { return 1 }
+        guard let request = requests[id], let others = requesters[key(request, 1)], others.first != id else { return 1 }
         var number = 1
         for other in others.dropFirst() {
-            // Somebody may be called just that.
-            repeat { number += 1 } while claimants[key(claim, number)] != nil
+            // Another requester may have the numbered form as its title.
+            repeat { number += 1 } while requesters[key(request, number)] != nil
             if other == id { break }
         }
         return number
     }
 
-    /// Who is to have this name, without a number; nil where nobody wants it.
-    func owner(of name: String, in place: String = "") -> String? { claimants[Name(place: place, text: name)]?.first }
+    /// Returns the requester that gets this name without a number; nil if there is none.
+    func owner(of name: String, in place: String = "") -> String? { requesters[Name(place: place, text: name)]?.first }
 
     private func precedes(_ a: String, _ b: String) -> Bool {
         func right(_ id: String) -> (Int, Int64, String) {
-            let claim = claims[id]
-            return (claim?.isExact == false ? 1 : 0, claim?.time?.microseconds ?? .max, id)
+            let request = requests[id]
+            return (request?.isExact == false ? 1 : 0, request?.time?.microseconds ?? .max, id)
         }
         return right(a) < right(b)
     }
 
-    private func key(_ claim: Claim, _ number: Int) -> Name {
-        Name(place: claim.place, text: name(claim.title, number))
+    private func key(_ request: Request, _ number: Int) -> Name {
+        Name(place: request.place, text: name(request.title, number))
     }
 
-    /// Who wants this name, and those who share a name and would be called this as well: of `Name
-    /// (2)` those that want `Name`.
-    private func neighbours(of key: Name) -> [String] {
-        var found = claimants[key] ?? []
+    /// Returns the requesters of a name and those that may have it as a numbered form: for `Name
+    /// (2)` those of `Name`.
+    private func neighbors(of key: Name) -> [String] {
+        var found = requesters[key] ?? []
         guard key.mayBeNumbered else { return found }
         for name in shared where name.place == key.place && name != key {
-            guard let others = claimants[name], let first = others.first, let claim = claims[first] else { continue }
-            if (2...others.count + 1).contains(where: { self.key(claim, $0) == key }) { found += others }
+            guard let others = requesters[name], let first = others.first, let request = requests[first] else {
+                continue
+            }
+            if (2...others.count + 1).contains(where: { self.key(request, $0) == key }) { found += others }
         }
         return found
     }

@@ -9,14 +9,18 @@ import TaskFolder
 struct RacyStamps {
     private let newest: FileTime?
 
-    /// - Parameter newest: The newest change among the files that the last run knew; `nil` if every stamp can be trusted.
+    /// Creates the set of questionable stamps.
+    ///
+    /// - Parameter newest: The newest change among the files that the last run knew; nil if every
+    ///   stamp can be trusted.
     init(newest: FileTime?) {
         self.newest = newest
     }
 
     func contains(_ stamp: FileStamp) -> Bool {
         guard let newest else { return false }
-        // FAT keeps even seconds; the kernel stamps other files by its timer, every 10 ms at most.
+        // FAT has a resolution of two seconds; for other file systems the kernel uses its timer,
+        // with at most 10 ms.
         let tick = stamp.isCoarse ? FileTime(seconds: 2, nanoseconds: 0) : FileTime(seconds: 0, nanoseconds: 20_000_000)
         return stamp.changed >= newest.earlier(by: tick)
     }

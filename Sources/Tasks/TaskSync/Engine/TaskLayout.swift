@@ -1,13 +1,13 @@
 import DocumentModel
 import TaskModel
 
-/// How a task's file looks, beside what it says: comments, the order of keys and quotes travel, and
-/// so does a name that is not the title, so that every machine's file has the same bytes under the
-/// same name. What a task says stands in the other fields, and wins where the two differ.
+/// The layout of a task's file: comments, the order of keys, and quotes. It is synced, as is a file
+/// name that differs from the title, so that every machine's file has the same bytes and the same
+/// name. The task's values are in the other fields, which override the layout.
 enum TaskLayout {
-    /// The file's head as it was last saved; empty where it was taken away.
+    /// The front matter as it was last saved; empty if it was removed.
     static let head = "layout"
-    /// The file's name without `.md`, where the front matter has the title.
+    /// The file's name without `.md`, if the front matter contains the title.
     static let fileName = "fileName"
 
     static let fields = [head, fileName]
@@ -19,32 +19,35 @@ enum TaskLayout {
         return fields
     }
 
-    /// The fields of `TaskLayout` that make `new` of `old`; nil removes one.
+    /// Returns the changed fields of `TaskLayout`; nil removes one.
     static func changes(from old: [String: Value], to new: [String: Value]) -> [(String, Value?)] {
         fields.filter { old[$0] != new[$0] }.map { ($0, new[$0]) }
     }
 
-    /// What the file is to be called, before others that want the same name are considered.
+    /// Returns the title from which the file's name follows, before other tasks with the same name
+    /// are considered.
     static func title(of item: TaskItem, _ fields: [String: Value]) -> String {
         fileName(of: fields) ?? item.title
     }
 
-    /// The name that somebody chose for the file, without `.md`; nil: it is the title's.
+    /// Returns the name that a user chose for the file, without `.md`; nil if it follows from the
+    /// title.
     static func fileName(of fields: [String: Value]) -> String? { fields[fileName]?.stringValue }
 
-    /// The file of this name that says `item`: in the layout of its document, or else in that of `old`.
+    /// Returns the file with this name for `item`, in the layout of its document or else in that of
+    /// `old`.
     static func file(
         for item: TaskItem, _ fields: [String: Value], named name: String, instead old: TaskFile?
     ) throws(TaskFileProblem) -> TaskFile {
         let chosen = fileName(of: fields)
         let isTitle = TaskFileName.title(of: name).utf8.elementsEqual(item.title.utf8)
         let writesTitle = !isTitle || chosen.map { !$0.utf8.elementsEqual(item.title.utf8) } ?? false
-        // A title that was written for the sake of a number goes with it.
+        // A title that was only written because of a numbered name is removed with it.
         let keepsTitle = chosen != nil
         if let head = fields[head]?.stringValue {
             for isMended in [false, true] {
                 let bytes = Array((isMended ? withoutRepeatedKeys(head) : head).utf8) + Array(item.notes.utf8)
-                // Mostly the file that is here, which has been read already.
+                // Usually this is the file that is here, which was parsed already.
                 let isOld = old.map { $0.bytes == bytes && $0.name.utf8.elementsEqual(name.utf8) } ?? false
                 if let source = isOld ? old : try? TaskFile(parsing: bytes, named: name),
                     let file = try? source.updated(to: item, writesTitle: writesTitle, keepsTitle: keepsTitle)
@@ -52,7 +55,7 @@ enum TaskLayout {
                     return file
                 }
             }
-            // Not in the layout of the file that is here: that is another one on each machine.
+            // The layout of the local file is not used, because it differs between machines.
             return try TaskFile.make(for: item, named: name, writesTitle: writesTitle)
         }
         guard let old, !isPlain(old, name) else {
@@ -61,8 +64,8 @@ enum TaskLayout {
         return try old.updated(to: item, named: name, writesTitle: writesTitle, keepsTitle: keepsTitle)
     }
 
-    /// Whether a file has nothing but what Ferry itself would write, in whatever order its keys
-    /// came, which is another one on each machine.
+    /// Whether a file contains only what Ferry itself would write, in any order of keys. Such a
+    /// layout differs between machines and is not synced.
     private static func isPlain(_ file: TaskFile, _ name: String) -> Bool {
         guard let made = try? TaskFile.make(for: file.item, named: name, writesTitle: file.hasTitleKey),
             made.bytes.dropFirst(made.head.count) == file.bytes.dropFirst(file.head.count)
@@ -73,11 +76,11 @@ enum TaskLayout {
         return lines(made) == lines(file)
     }
 
-    /// Two machines' heads that were merged line by line may have a key twice, and are no front
-    /// matter then: the last one stays.
+    /// Removes repeated keys: front matter of two machines that was merged by lines may have a key
+    /// twice, which is invalid. The last one stays.
     private static func withoutRepeatedKeys(_ head: String) -> String {
         var entries: [(key: Substring?, lines: [Substring])] = []
-        // By scalars: "\r\n" is one character, and no "\n".
+        // The text is split by scalars, because "\r\n" is one character and different from "\n".
         for part in head.unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false) {
             let line = Substring(part)
             let isInner = line.hasPrefix(" ") || line.hasPrefix("\t") || line.hasPrefix("- ")

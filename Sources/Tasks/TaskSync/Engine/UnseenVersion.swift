@@ -2,22 +2,24 @@ import DocumentModel
 import Merge
 import TaskModel
 
-/// Decides what the first save of a file puts away of the version that had come to it a moment
-/// before. An editor that has the file open may not have looked at it since. Pure.
+/// Decides which values of a version that was just written to a file its next save replaces unseen:
+/// an editor that has the file open may not have read it again. Pure.
 enum UnseenVersion {
-    /// What does not stand in the file, or only goes along with other fields.
+    /// Fields that are not in the file, or that only change together with others.
     private static let others: Set<String> = [
         "title", "listId", "userId", "attachments", "createdTime", "updatedTime", "completedTime", "deletedTime",
     ]
 
-    /// The values that came and that the save lacks, if it looks like the save of an editor that
-    /// had not looked: nothing of what came is in it, or something of what that replaced is back.
+    /// Returns the new values that the save lacks, if it seems to come from an editor that had not
+    /// read the new version: it contains nothing that the version added, or something that the
+    /// version removed.
     ///
     /// - Parameters:
-    ///   - before: The task before the version came; `nil`: the file took the name of another task's a moment before, so what is saved
-    ///     may be meant for that one, and all that it lacks counts.
-    ///   - came: The version that came.
-    ///   - saved: The task as the file says it now.
+    ///   - before: The task before the new version; nil if the file got the name of another task's
+    ///     file just before. The save may then be meant for that task, and every missing value
+    ///     counts.
+    ///   - came: The new version.
+    ///   - saved: The task in the saved file.
     static func displaced(before: TaskItem?, came: TaskItem, saved: TaskItem) -> [Merge.DisplacedValue] {
         let (old, new, mine) = (values(of: before), values(of: came), values(of: saved))
         var displaced: [Merge.DisplacedValue] = []
@@ -34,20 +36,21 @@ enum UnseenVersion {
         return hasNews && !hasOld ? [] : displaced
     }
 
-    /// The parts of a value that come and go apart: lines of notes that say something, tags, or the whole.
+    /// Returns the parts of a value that change separately: lines of notes with text, tags, or the
+    /// whole value.
     private static func elements(_ value: Value?, _ path: FieldPath) -> Set<Value> {
         switch (value, path.segments) {
         case (nil, _): return []
         case (.string(let text)?, ["notes"]):
             let lines = Array(text.utf8).split { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }
-            // Bullets, rules and blanks say nothing.
+            // Bullets, rules and blank lines do not count.
             return Set(lines.filter { $0.contains { $0 > 0x2D } }.map { .bytes(Array($0)) })
         case (.array(let tags)?, ["tags"]): return Set(tags)
         case (let value?, _): return [value]
         }
     }
 
-    /// By field path; custom fields each on its own.
+    /// Returns the values by field path; custom fields separately.
     private static func values(of item: TaskItem?) -> [FieldPath: Value] {
         var values: [FieldPath: Value] = [:]
         for (key, value) in item?.documentFields ?? [:] where !others.contains(key) {

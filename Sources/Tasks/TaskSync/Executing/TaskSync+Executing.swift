@@ -5,18 +5,19 @@ import SystemIO
 import TaskFolder
 import TaskModel
 
-/// Performs what the planner plans. Plans of tasks whose files or documents are gone are performed
-/// here; all other files and documents are still decided about where they are read and written.
+/// Performs the plans of the planner for tasks whose files or documents are gone. All other files
+/// and documents are decided where they are read and written.
 extension TaskSync {
     /// The operations of a plan by their effects, so that each effect is one transaction for all tasks.
     private struct Effects {
         var held: [(task: String, change: HeldChange)] = []
-        /// The tasks whose files are gone, with the versions of their documents that go, too.
+        /// The tasks whose files are gone, with the versions of their documents that are to be
+        /// trashed.
         var trashed: [(task: String, version: Timestamp?)] = []
         var restored: [String] = []
-        /// The files that go. Those that are written again keep what lies beside them.
+        /// The files that are removed. Those that are written again keep their attachments.
         var removed: [(task: String, stamp: Stamp, isWritten: Bool)] = []
-        /// The tasks whose changes are not held any more, whatever else becomes of them.
+        /// The tasks whose changes are no longer held, whatever else happens to them.
         var released: Set<String> = []
 
         init(_ plan: Reconciliation.Plan) {
@@ -37,9 +38,11 @@ extension TaskSync {
         }
     }
 
-    /// Performs a plan, and keeps the reasons of the tasks that are not at rest after it.
+    /// Performs a plan, and remembers the reasons of the tasks for which something is still to be
+    /// done.
     ///
-    /// - Returns: The tasks whose documents, and the files that were not as expected. Nothing was done to them.
+    /// - Returns: The tasks whose documents have changed, and the files that have changed. Nothing
+    ///   was done to them.
     func perform(_ plan: Reconciliation.Plan) async throws -> (tasks: Set<String>, files: [TaskPath]) {
         let effects = Effects(plan)
         try await hold(effects.held)
@@ -76,7 +79,7 @@ extension TaskSync {
         for task in tasks { held[task] = nil }
     }
 
-    /// Moves the documents of tasks whose files are gone to the trash, and what is left of their
+    /// Moves the documents of tasks whose files are gone to the trash, and the rest of their
     /// attachments to the local trash. Tasks that have no documents any more are forgotten.
     ///
     /// - Returns: The tasks whose documents have another version.
@@ -84,9 +87,10 @@ extension TaskSync {
         guard !nodes.isEmpty else { return [] }
         let tasks = nodes.map(\.task)
         let files = try await files(of: tasks)
-        // What others are told to delete must not be back on this disk after a power cut, as a new task, say.
+        // After a power cut this disk must not contain files that other machines were told to
+        // delete: they would count as new tasks.
         folder.synchronize(files.map(\.path))
-        // A name that another file has got is not left for one that continues the task.
+        // If another file has the name now, no later file can continue the task under it.
         let left = nodes.filter { node in
             node.version != nil && held[node.task] == nil && index.path(of: node.task).map(folder.isAbsent) == true
         }
@@ -111,7 +115,8 @@ extension TaskSync {
         return changed
     }
 
-    /// Moves files to the local trash. Those that are not written again take their attachments along.
+    /// Moves files to the local trash. Those that are not written again take their attachments
+    /// along.
     ///
     /// - Returns: The files that have changed. One that is gone may have moved, which is an edit.
     private func trashFiles(_ nodes: [(task: String, stamp: Stamp, isWritten: Bool)]) async throws -> [TaskPath] {
@@ -141,19 +146,19 @@ extension TaskSync {
         return changed
     }
 
-    /// Lets the export give tasks files again, under the names that it allocates. What is beside a
-    /// file that comes back under another name is fetched again with it.
+    /// Lets the export write the files of tasks again, with the names that it allocates. If a file
+    /// gets another name, its attachments are downloaded again.
     private func restoreFiles(of tasks: [String]) async throws {
         guard !tasks.isEmpty else { return }
         let (views, rows) = try await client.reading { transaction in
             (try tasks.map { try transaction.task($0) }, try tasks.compactMap { try SyncTables(transaction).file($0) })
         }
         for view in views { learn(TaskIndexEntry(view)) }
-        // Back after a power cut, they would be new tasks.
+        // If they came back after a power cut, they would count as new tasks.
         folder.synchronize(rows.map(\.path))
         let renamed = tasks.compactMap { task -> (task: String, path: TaskPath)? in
-            guard let path = index.path(of: task), let claim = names.claim(of: task),
-                (try? rightPath(of: task, in: lists.path(claim.place) ?? .root)) != path
+            guard let path = index.path(of: task), let request = names.request(of: task),
+                (try? rightPath(of: task, in: lists.path(request.place) ?? .root)) != path
             else { return nil }
             return (task, path)
         }
@@ -175,7 +180,7 @@ extension TaskSync {
 
     // MARK: Files and attachments
 
-    /// Forgets that tasks have files here.
+    /// Forgets the files of tasks.
     func forgetFiles(of tasks: [String]) async throws {
         try await client.transaction { transaction in
             for task in tasks { try SyncTables(transaction).forget(task) }
@@ -196,8 +201,8 @@ extension TaskSync {
         retries.formUnion(misnamed)
     }
 
-    /// Returns where the files of tasks were last, with their attachments: what moved, and was not
-    /// read there, has its old path in the table.
+    /// Returns the last paths of tasks' files and attachments. The table has the old path of a file
+    /// that has moved and was not read there.
     private func files(of tasks: [String]) async throws -> [(task: String, path: TaskPath)] {
         let noted = try await client.reading { transaction in
             try tasks.compactMap { task in try SyncTables(transaction).file(task).map { (task: task, path: $0.path) } }
@@ -205,20 +210,21 @@ extension TaskSync {
         return noted.map { ($0.task, index.path(of: $0.task) ?? $0.path) }
     }
 
-    /// Moves what is beside files to the local trash. To be called before the tasks are forgotten:
-    /// once they are, nothing tells after a crash whose the attachments were.
+    /// Moves the attachments of files to the local trash. It must be called before the tasks are
+    /// forgotten: after a crash nothing else tells to which tasks they belonged.
     private func trashAttachments(beside files: [(task: String, path: TaskPath)]) async throws {
         for (task, path) in files {
             do {
                 _ = try await trashBeside(task, path)
             } catch is FolderError {
-                // What could not be taken away is of the task that has the name now, or will have it.
+                // Files that could not be moved belong to the task that has the name now, or will
+                // get it.
                 if let directory = try? path.attachmentsDirectory() { movedAttachmentDirectories.insert(directory) }
             }
         }
     }
 
-    /// Moves tasks to the trash; the export takes their files away.
+    /// Moves tasks to the trash; the export removes their files.
     func trashDocuments(_ tasks: [String]) async throws {
         try await client.transaction { transaction in
             for task in tasks { try Self.trash(task, in: transaction) }
@@ -236,8 +242,8 @@ extension TaskSync {
             ).signed(by: transaction.replicaID))
     }
 
-    /// Files are back that were away for a while: of their attachments those that went meanwhile
-    /// are fetched again, and those that were detached are taken away.
+    /// Brings the attachments of files in step that are back after a while: those that are gone are
+    /// downloaded again, and those that were detached are removed.
     func reviewAttachments(of tasks: [String]) async throws {
         let rows = tasks.flatMap { attachments.rows(of: $0).values }
         retries.formUnion(rows.map(\.task))
@@ -251,7 +257,7 @@ extension TaskSync {
 }
 
 extension SyncTables {
-    /// Forgets that a task has a file here.
+    /// Forgets the file of a task.
     fileprivate func forget(_ task: String) throws {
         try removeFile(task)
         try unhold(task)

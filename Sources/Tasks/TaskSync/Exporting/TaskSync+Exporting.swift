@@ -6,9 +6,9 @@ import SystemIO
 import TaskFolder
 import TaskModel
 
-/// From documents to files.
+/// Turns changes of documents into changes of files.
 extension TaskSync {
-    /// Writes what the feed of changes tells, batch by batch, until nothing is left or `batches` are written.
+    /// Writes the changes that the feed reports to files, at most `batches` batches.
     func exportChanges(batches: Int = .max) async throws {
         guard rootHold == nil else { return }
         if isPaused { return try await showChanges() }
@@ -22,7 +22,7 @@ extension TaskSync {
             try await exportLists(lists)
             let tasks = names.filter { $0.collectionPath == "tasks" }
             try await export(tasks.map(\.id).sorted())
-            // A list that was deleted is empty only once its tasks have left.
+            // A deleted list is empty only after its tasks have left.
             for list in lists { try await removeDeletedList(list) }
             try await acknowledge(through: last.sequence)
         }
@@ -30,7 +30,7 @@ extension TaskSync {
         try await forgetCreated()
     }
 
-    /// Files wait while syncing is paused; what lists and look-ups show does not.
+    /// Updates the catalog while syncing is paused, when no files are written.
     private func showChanges() async throws {
         let views = try await client.reading { transaction in
             try transaction.changes(for: Self.consumer, limit: 10_000).map { try transaction.document($0.name) }
@@ -56,19 +56,21 @@ extension TaskSync {
 
     // MARK: Tasks
 
-    /// One task and what its file should be.
+    /// A task and the file that it should have.
     private struct Pending: Sendable {
         let task: String
         let view: DocumentSnapshot
         let row: FileRow?
-        /// Why the remote will not have what is written here.
+        /// The reason why the server refuses the local change.
         let refusal: String?
     }
 
-    /// As many files as are read or written together: what is held of them at a time is in memory.
+    /// The number of files that are read or written together. Their contents are in memory at the
+    /// same time.
     static let batchSize = 500
 
-    /// Brings the files of these tasks in step with their documents. Where it is cut off, all of them are still behind.
+    /// Brings the files of tasks in step with their documents. If this is interrupted, all of them
+    /// are still behind.
     func export(_ tasks: [String]) async throws {
         guard !tasks.isEmpty else { return }
         retries.subtract(tasks)
@@ -85,7 +87,7 @@ extension TaskSync {
             let tables = SyncTables(transaction)
             return try tasks.compactMap { task -> Pending? in
                 let view = try transaction.task(task)
-                // The feed of changes tells when it has come.
+                // The feed of changes reports when the document has arrived.
                 guard !view.isAwaited else { return nil }
                 let refusal = try view.hasParkedWrites ? transaction.pending(view.name).firstRefusal : nil
                 return Pending(task: task, view: view, row: try tables.file(task), refusal: refusal)
@@ -96,14 +98,14 @@ extension TaskSync {
         var changedHere: [TaskPath] = []
         var gone: [String] = []
         var expected: [TaskPath: Bool] = [:]
-        // What was read of these before is no longer so: they are still behind.
+        // What was read about the files before their moves is out of date: they are still behind.
         var moved = Set<String>()
         let facts = pending.map { TaskIndexEntry($0.view) }
         for facts in facts { learn(facts) }
         moved = try await settleRecurring(pending.map(\.view))
-        let leaving = zip(pending, facts).filter { $1.claim == nil && waiting[$0.task] == nil }.map(\.0)
+        let leaving = zip(pending, facts).filter { $1.request == nil && waiting[$0.task] == nil }.map(\.0)
         moved.formUnion(leaving.map(\.task))
-        // Their names are free for the others.
+        // Their names are free for the other files now.
         changedHere = try await takeAway(leaving)
         for (item, facts) in zip(pending, facts) where !moved.contains(item.task) {
             await exportAttachments(of: item.view)
@@ -142,10 +144,11 @@ extension TaskSync {
                     if reserved.contains(path) || index[path] != nil { return true }
                     do throws(FolderError) {
                         guard try folder.stamp(path) != nil else { return false }
-                        // Its own, if it was written just before its directory was renamed.
+                        // The task's own file, if it was written just before its directory was
+                        // renamed.
                         return item.row != nil || (try? folder.identifier(path)) != item.task
                     } catch {
-                        // Something that is no file, such as a directory.
+                        // Something else than a file is there, such as a directory.
                         guard error.code == .wrongKind else { throw error }
                         return true
                     }
@@ -164,8 +167,8 @@ extension TaskSync {
                         (row, FolderWrite(path: path, bytes: bytes, expecting: .absent, identifier: item.task)))
                 case .update(var row, let path, let bytes):
                     noteMisnamed(item.task, at: path, in: directory)
-                    // With the path in one step: the directory that a file is in must be that of
-                    // the list it is known to be in.
+                    // Path and list change in one step: a file's directory must be that of the list
+                    // in its row.
                     if row.list != list { row.list = knownList(list) }
                     guard try await rename(&row, to: path, &changedHere) else { continue }
                     let isSame = bytes == row.bytes
@@ -183,7 +186,7 @@ extension TaskSync {
                     }
                 }
             } catch let error as SQLiteError {
-                // No file is the reason: the turn has failed.
+                // The error does not concern a file: the turn has failed.
                 throw error
             } catch {
                 noteExport(item.task, at: item.row?.path, error)
@@ -192,13 +195,14 @@ extension TaskSync {
         try await perform(writes, &changedHere)
         try await reconcile(gone)
         await noteMovedAttachments()
-        // Behind until that is read, which may have to wait.
+        // These are behind until the files are read, which may have to wait.
         retries.formUnion(changedHere.compactMap { index[$0]?.task })
         try await importChangedHere(changedHere)
     }
 
-    /// Reads what was found to have changed. Another file in the place of a known one is looked at when its time has
-    /// come: the known one may have been renamed a moment ago, and that is told first.
+    /// Reads the files that were found to have changed. If another file is at the path of a known
+    /// one, it is read later in its turn: the known file may have just been renamed, and that is
+    /// reported first.
     private func importChangedHere(_ paths: [TaskPath]) async throws {
         var edited: [TaskPath] = []
         for path in paths {
@@ -212,9 +216,9 @@ extension TaskSync {
         if !edited.isEmpty { try await importFiles(edited) }
     }
 
-    /// Plans what becomes of files whose documents are gone, and performs it.
+    /// Plans what happens to files whose documents are gone, and performs the plan.
     ///
-    /// - Returns: The files that are not as they were. Nothing was done to them.
+    /// - Returns: The files that have changed. Nothing was done to them.
     private func takeAway(_ items: [Pending]) async throws -> [TaskPath] {
         guard !items.isEmpty else { return [] }
         var files: [String: PathState] = [:]
@@ -257,34 +261,35 @@ extension TaskSync {
             for: "parked \(item.task)")
     }
 
-    /// Notes what lists show of a task and what its file is to be called. Others that are called
-    /// otherwise by that follow.
+    /// Records a task's entry in the catalog and the name of its file. Other files whose names
+    /// change as a result are renamed later.
     func learn(_ facts: TaskIndexEntry) {
         catalog.update(facts)
-        retries.formUnion(names.set(facts.id, facts.claim).filter { index.path(of: $0) != nil })
+        retries.formUnion(names.set(facts.id, facts.request).filter { index.path(of: $0) != nil })
     }
 
-    /// Where another task's file has the name that is this task's by right, that one is called
-    /// otherwise first. Answers which.
+    /// Renames the file of another task that has a name which belongs to a task's file.
     ///
-    /// - Parameter reserved: the names of files that are about to be written.
+    /// - Parameter reserved: The names of files that are about to be written.
+    /// - Returns: The path of the renamed file.
     private func makeWay(
         for item: Pending, in directory: TaskPath, _ reserved: Set<TaskPath>
     ) async throws -> String? {
         guard let path = try rightPath(of: item.task, in: directory), let other = index[path]?.task,
-            other != item.task, let claim = names.claim(of: other)
+            other != item.task, let request = names.request(of: other)
         else { return nil }
-        let place = lists.path(claim.place) ?? .root
+        let place = lists.path(request.place) ?? .root
         guard let right = try rightPath(of: other, in: place), right != path else { return nil }
         let row = try await client.reading { try SyncTables($0).file(other) }
         guard var row, row.path == path else { return nil }
         retries.insert(other)
         for number in NameAllocator.numbers(from: names.number(of: other)) {
-            let free = try path.parent.appending(TaskFileName.file(for: claim.title, number: number).name)
+            let free = try path.parent.appending(TaskFileName.file(for: request.title, number: number).name)
             guard free != path, index[free] == nil, !reserved.contains(free), try folder.stamp(free) == nil else {
                 continue
             }
-            // Its new name may ask for a `title`, which a restart must not forget.
+            // With its new name the file may need a `title`, which must not be forgotten after a
+            // restart.
             try await rememberRetry(other)
             var changedHere: [TaskPath] = []
             _ = try await rename(&row, to: free, &changedHere)
@@ -294,7 +299,8 @@ extension TaskSync {
         return nil
     }
 
-    /// Remembers whose file could not have the name that is its own, because something else has it.
+    /// Remembers a task whose file could not have its name because another file or directory has
+    /// it.
     private func noteMisnamed(_ task: String, at path: TaskPath?, in directory: TaskPath) {
         if let path, let right = try? rightPath(of: task, in: directory), right != path {
             misnamed.insert(task)
@@ -304,12 +310,12 @@ extension TaskSync {
         noteMapped(task, at: path)
     }
 
-    /// Reports a file whose name is not its title although a file can be called so: it keeps such a
-    /// name only on the machine whose user gave it.
+    /// Reports a file whose name differs from its title although the title is a possible name. It
+    /// has such a name only on the machine of the user who chose it.
     func noteMapped(_ task: String, at path: TaskPath?) {
         let key = "name \(task)"
-        guard let path, let claim = names.claim(of: task), !claim.isExact,
-            let chosen = try? path.parent.appending(claim.title + TaskFileName.suffix), chosen != path,
+        guard let path, let request = names.request(of: task), !request.isExact,
+            let chosen = try? path.parent.appending(request.title + TaskFileName.suffix), chosen != path,
             chosen.kind(isDirectory: false) == .taskFile
         else { return problems[key] = nil }
         note(
@@ -321,18 +327,20 @@ extension TaskSync {
     }
 
     func rightPath(of task: String, in directory: TaskPath) throws -> TaskPath? {
-        guard let claim = names.claim(of: task) else { return nil }
-        return try directory.appending(TaskFileName.file(for: claim.title, number: names.number(of: task)).name)
+        guard let request = names.request(of: task) else { return nil }
+        return try directory.appending(TaskFileName.file(for: request.title, number: names.number(of: task)).name)
     }
 
-    /// Writes files together, so that they share their syncs, and remembers those that were written.
+    /// Writes files together, so that they are synchronized to disk together, and records those
+    /// that were written.
     private func perform(_ writes: [(row: FileRow, write: FolderWrite)], _ changedHere: inout [TaskPath]) async throws {
         guard !writes.isEmpty else { return }
-        // Whose a new file is must be known before it is there: it may be edited before this
-        // replica, cut off, looks again.
+        // The tasks of new files are recorded first: a file may be edited before this replica,
+        // after an interruption, reads it again.
         let new = writes.filter { $0.write.expecting == .absent }.map(\.row)
         try await remember(new)
-        // What is put into a known one as well: to a replica that was cut off it is no edit of its user's.
+        // The new contents of known files are recorded as well: after an interruption they are no
+        // edit by the user.
         let known = writes.filter { $0.write.expecting != .absent }.map { ($0.row.task, $0.write.bytes) }
         if !known.isEmpty {
             try await client.transaction(waitingForDisk: false) { try SyncTables($0).announce(known) }
@@ -359,8 +367,8 @@ extension TaskSync {
                     retries.insert(row.task)
                 }
             case .failure(let error) where error.code == .notFound:
-                // Its directory has just gone, or has another name: the next try finds out, and a
-                // scan what was left in it.
+                // Its directory is gone or was renamed. The next attempt finds that out, and a scan
+                // finds what was left in the directory.
                 retries.insert(row.task)
                 changes.askForScan()
             case .failure(let error):
@@ -383,7 +391,7 @@ extension TaskSync {
         for row in placed {
             if vacated.remove(row.path) != nil { try await noteSteps(.arrival, [row.task]) }
             try await bringBackOrphans(of: row.task, beside: row.path)
-            // Left beside a file that was away for a while.
+            // Attachments that were kept for a file which was missing for a while.
             guard let files = try? row.path.attachmentsDirectory(), (try? folder.hasDirectory(files)) == true else {
                 continue
             }
@@ -399,7 +407,7 @@ extension TaskSync {
             })
     }
 
-    /// Whether the file is one that this replica wrote just before it was cut off.
+    /// Whether this replica wrote the file just before it was interrupted.
     private func isOwnWrite(_ write: FolderWrite) async throws -> Bool {
         guard let content = try? folder.read(write.path) else { return false }
         return content.bytes == write.bytes && (try? folder.identifier(write.path)) == write.identifier
@@ -435,12 +443,12 @@ extension ReplicaTransaction {
 }
 
 extension TaskFolder {
-    /// Whether nothing is there. What cannot be examined is not absent.
+    /// Whether nothing exists at a path. A path that cannot be examined is not absent.
     func isAbsent(_ path: TaskPath) -> Bool {
         do throws(FolderError) { return try stamp(path) == nil } catch { return false }
     }
 
-    /// Whether there is a directory of this path.
+    /// Whether a path is that of a directory.
     func hasDirectory(_ path: TaskPath) throws(FolderError) -> Bool {
         do throws(FolderError) {
             _ = try stamp(path)

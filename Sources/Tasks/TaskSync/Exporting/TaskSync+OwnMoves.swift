@@ -3,11 +3,12 @@ import DocumentModel
 import SystemIO
 import TaskFolder
 
-/// Moves that Ferry makes. Each is announced in the state file first: whoever finds the file under
-/// its new name after a crash, and edited since by a program that replaces it, has nothing else to
-/// know it by.
+/// Moves files. Each move is recorded in the state file first: after a crash nothing else
+/// identifies a file that was moved and then replaced by an editor.
 extension TaskSync {
-    /// Moves a file to where its task's title and list want it. False: it changed meanwhile and is to be read first.
+    /// Moves a file to the path that follows from its task's title and list.
+    ///
+    /// - Returns: Whether it was moved; false if it has changed and is to be read first.
     func rename(_ row: inout FileRow, to path: TaskPath, _ changedHere: inout [TaskPath]) async throws -> Bool {
         guard path != row.path else { return true }
         try await announceMove(row.path, to: path)
@@ -18,8 +19,8 @@ extension TaskSync {
         } catch {
             changes.forgetMove(row.path, to: path)
             guard error.code == .notFound else { throw error }
-            // Its list's directory has just gone, or has another name: the next try finds out. The
-            // file may be in it already.
+            // The list's directory is gone or was renamed, as the next attempt finds out. The file
+            // may be in it already.
             retries.insert(row.task)
             return false
         }
@@ -31,7 +32,7 @@ extension TaskSync {
             try await remember([row])
             vacated.insert(old)
             if vacated.remove(path) != nil { try await noteSteps(.arrival, [row.task]) }
-            // Somebody may have put them there for the task that had the name before.
+            // A user may have put them there for the task that had this name before.
             await noteAttachments(of: row.task, at: path)
             retries.formUnion(misnamed.subtracting([row.task]))
             removeIfEmpty(old.parent)
@@ -52,12 +53,12 @@ extension TaskSync {
         try await client.transaction { try SyncTables($0).setMove((from, to)) }
     }
 
-    /// What was announced has not been done.
+    /// Removes the record of a move that was not made.
     func takeBackMove() async throws {
         try await client.transaction { try SyncTables($0).setMove(nil) }
     }
 
-    /// What was at `from` and beneath it is at `to` by now.
+    /// Records that `from`, and everything beneath it, has moved to `to`.
     func noteMove(_ from: TaskPath, to: TaskPath) async throws {
         let files = index.paths(beneath: from).compactMap { path in index[path].map { (path, $0) } }
         let directories = lists.paths.filter { $0.value.isBeneath(from) }.mapValues { $0.moved(from: from, to: to) }
@@ -67,7 +68,7 @@ extension TaskSync {
             for (path, entry) in files {
                 guard var row = try tables.file(entry.task) else { continue }
                 row.path = path.moved(from: from, to: to)
-                // A file that went to another directory did so for its list.
+                // A file moves to another directory because its list has changed.
                 if path == from, from.parent != to.parent { row.list = list }
                 try tables.put(row)
             }
@@ -79,13 +80,13 @@ extension TaskSync {
         unidentified = unidentified.mapValues { Set($0.map { $0.moved(from: from, to: to) }) }
     }
 
-    /// Notes moves that were made, and not noted, when a run ended. Where nobody can look now, the
-    /// next one who reads files tries again.
+    /// Records moves that were made but not recorded when a run ended. If their paths cannot be
+    /// examined now, the next caller that reads files tries again.
     func finishMoves() async throws {
         let (announced, left) = try await client.reading { transaction in
             (try SyncTables(transaction).move(), try SyncTables(transaction).unfinishedMoves())
         }
-        // What is tried again meanwhile is announced again.
+        // Moves that are tried again in the meantime are recorded again.
         let new = announced.flatMap { announced in left.contains { $0 == announced } ? nil : announced }
         unfinishedMoves = []
         for move in left + (new.map { [$0] } ?? []) {
@@ -106,11 +107,11 @@ extension TaskSync {
         try removeOriginal(from, copiedTo: to)
         let isFree = index.paths(beneath: to).isEmpty && lists.id(to) == nil
         guard folder.isAbsent(from), !folder.isAbsent(to), isFree else { return }
-        // It may have been made a moment before the process died: noted, and taken back by a power
-        // cut, it would be the user's.
+        // The move may have been made just before the process died. If it were recorded and then
+        // undone by a power cut, it would look like a move by the user.
         folder.synchronize([from, to])
         try await noteMove(from, to: to)
-        // The new name of a directory may have been one for the time being.
+        // The new name of a directory may have been temporary.
         let database = try await client.reading { $0.databaseName }
         for list in lists.paths.filter({ $0.value.isBeneath(to) }).keys {
             retriedLists.insert(try DocumentName(database: database, collection: "lists", id: list))
@@ -118,8 +119,9 @@ extension TaskSync {
         if to.kind(isDirectory: false) == .taskFile { moveAttachments(from: from, to: to) }
     }
 
-    /// A file that moves to another file system is copied, so that a run that was cut off may have
-    /// left both. The original goes to the local trash if it is still what was copied.
+    /// Removes the original of a file that was moved to another file system, which copies it: an
+    /// interrupted run may have left both. The original goes to the local trash if it is still
+    /// equal to the copy.
     private func removeOriginal(_ from: TaskPath, copiedTo to: TaskPath) throws {
         guard let original = try? folder.read(from), let copy = try? folder.read(to),
             !original.stamp.isFile(of: copy.stamp), original.bytes == copy.bytes,
@@ -138,14 +140,14 @@ extension TaskSync {
         }
     }
 
-    /// What was new in a directory when Ferry renamed it is told of under the old name only.
+    /// Checks a file again that was new in a directory when Ferry renamed it: the event has the old
+    /// name only.
     func lookAgain(ifMovedWithItsDirectory path: TaskPath) {
         if ownMoves.contains(where: { path.isBeneath($0.from) }), folder.isAbsent(path) { changes.askForScan() }
     }
 
-    /// Whether the rename of a directory is one of Ferry's own, each of which is told of once.
-    /// Where the one that it went into has just got another name, which is still to be told, it is
-    /// told of under the old one.
+    /// Whether the rename of a directory is one by Ferry itself; each is reported once. If the
+    /// directory that contains it was just renamed as well, the event has the old name of that.
     func isOwnMove(_ from: TaskPath, _ to: TaskPath) -> Bool {
         ownMoves.removeAll { $0.time + .seconds(60) < environment.now() }
         let own = ownMoves.indices.filter { ownMoves[$0].from == from }

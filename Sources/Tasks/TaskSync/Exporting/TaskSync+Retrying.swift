@@ -2,20 +2,21 @@ import DocumentClient
 import DocumentModel
 import SystemIO
 
-/// What is behind: tasks and lists whose files and directories have to be looked at again, now,
-/// after a pause or after a restart.
+/// Handles tasks and lists that are behind: their files and directories have to be checked again,
+/// now, after a pause or after a restart.
 extension TaskSync {
-    /// Looks at all that is behind.
+    /// Checks everything that is behind.
     func exportRetries() async throws {
         guard rootHold == nil, !isPaused else { return }
-        // What changes at every try must not keep the turn.
+        // Lists that change at every attempt must not occupy the turn forever.
         for _ in 0..<3 where !retriedLists.isEmpty {
             let lists = retriedLists
             retriedLists = []
             try await exportLists(lists)
         }
         for _ in 0..<3 where !retries.isEmpty {
-            // A file gets its name before what that asks for: a restart between the two must find that it is behind.
+            // A file is recorded as behind before it is renamed, so that a restart between the two
+            // finds it.
             if !retries.isSubset(of: rememberedRetries) { try await acknowledge(through: nil) }
             let tasks = retries.sorted()
             for start in stride(from: 0, to: tasks.count, by: Self.batchSize) {
@@ -31,11 +32,12 @@ extension TaskSync {
         retryLater()
     }
 
-    /// Goes on in the feed and keeps, in the same transaction, which files are still behind: a restart finds them.
+    /// Advances the feed's position and records, in the same transaction, which files are still
+    /// behind, so that a restart finds them.
     func acknowledge(through sequence: Int64?) async throws {
         let retries = retries
-        // In the middle of the feed some too many do no harm: hundreds of batches need not write
-        // thousands of names each.
+        // In the middle of the feed a few entries too many do no harm, so that hundreds of batches
+        // do not each write thousands of names.
         let isNew = sequence == nil ? retries != rememberedRetries : !retries.isSubset(of: rememberedRetries)
         try await client.transaction { transaction in
             if let sequence {
@@ -50,14 +52,15 @@ extension TaskSync {
         if isNew { rememberedRetries = retries }
     }
 
-    /// The same for one whose file is half done at a moment.
+    /// Records a task whose file is changed in two steps.
     func rememberRetry(_ task: String) async throws {
         let known = rememberedRetries
         guard !known.contains(task) else { return }
         rememberedRetries = try await client.transaction { try SyncTables($0).addRetries([task], to: known) }
     }
 
-    /// Nothing tells when a disk has room or a directory may be written again, so time does.
+    /// Checks again after a delay, because no event reports that a disk has room or a directory is
+    /// writable again.
     func retryLater() {
         let awaitsNews = !parents.isEmpty || vanishedLists.keys.contains(where: isNewlyMissed)
         guard !retries.isEmpty || !retriedLists.isEmpty || awaitsNews else {
@@ -67,7 +70,7 @@ extension TaskSync {
         guard !isRetryPlanned else { return }
         isRetryPlanned = true
         let pause = retryDelay.next(random: environment.fraction, isOverloaded: false)
-        // Ends by itself after one look; a bridge that is gone is not held.
+        // The task ends after one check, and does not keep the bridge alive.
         Task { [weak self, environment] in
             try? await environment.sleep(for: pause)
             try? await self?.retryNow()
@@ -87,7 +90,9 @@ extension SyncTables {
         try setState("retries", tasks.sorted().joined(separator: "\n"))
     }
 
-    /// Keeps that the files of more tasks are behind; answers all that are known to be.
+    /// Records that the files of more tasks are behind.
+    ///
+    /// - Returns: All tasks whose files are recorded as behind.
     func addRetries(_ tasks: [String], to known: Set<String>) throws -> Set<String> {
         let all = known.union(tasks)
         if all != known { try setRetries(all) }

@@ -1,14 +1,15 @@
 import SystemIO
 import TaskFolder
 
-/// Where each task's file is and what it was when last in step; the part of the shadow that is kept in memory.
+/// The paths of the tasks' files and their stamps when they were last in step; the part of the
+/// shadow that is kept in memory.
 struct FileIndex {
     struct Entry: Hashable {
         var task: String
         var stamp: FileStamp
     }
 
-    /// One file, by device and number.
+    /// The identity of a file: device and inode number.
     private struct Inode: Hashable {
         let device: UInt64
         let number: UInt64
@@ -19,21 +20,24 @@ struct FileIndex {
         }
     }
 
-    /// The files, each at a place of its own; the tables below say where, since a free place of
-    /// theirs would be as large.
+    /// The files. The tables below contain positions in this array, because their unused entries
+    /// would otherwise be as large as the used ones.
     private var files: [(path: TaskPath, entry: Entry)?] = []
     private var freePlaces: [Int32] = []
     private var places: [TaskPath: Int32] = [:]
     private var tasks: [String: Int32] = [:]
     private var inodes: [Inode: Int32] = [:]
-    /// The tasks of files that were known under several names at once, as hard links are.
+    /// The tasks of files that were known under several names at once, such as hard links.
     private var links: [Inode: Set<String>] = [:]
-    /// How many files are in each directory itself: there are far fewer directories than files to look through.
+    /// The number of files in each directory itself. There are far fewer directories to search than
+    /// files.
     private var directories: [TaskPath: Int] = [:]
 
     init() {}
 
-    /// - Parameter files: no path and no task twice.
+    /// Creates an index.
+    ///
+    /// - Parameter files: Files without repeated paths or tasks.
     init(_ files: [(path: TaskPath, entry: Entry)]) {
         self.files.reserveCapacity(files.count)
         places.reserveCapacity(files.count)
@@ -47,7 +51,8 @@ struct FileIndex {
             directories[file.path.parent, default: 0] += 1
             let inode = Inode(file.entry.stamp)
             noteLink(inode, file.entry.task)
-            // A number that was given to a new file: where the old one's delete is held, say.
+            // The number was given to a new file, for example while the delete of the old one is
+            // held for review.
             if let other = inodes[inode].flatMap({ self[$0] }), other.entry.stamp.changed > file.entry.stamp.changed {
                 continue
             }
@@ -61,10 +66,10 @@ struct FileIndex {
 
     func path(of task: String) -> TaskPath? { tasks[task].flatMap { self[$0]?.path } }
 
-    /// The known path of the file with this inode.
+    /// Returns the known path of the file with this inode.
     func path(withInodeOf stamp: FileStamp) -> TaskPath? { inodes[Inode(stamp)].flatMap { self[$0]?.path } }
 
-    /// The newest change of any known file; `nil` if there is none.
+    /// The newest change of any known file; nil if there is none.
     var newestChange: FileTime? { files.lazy.compactMap { $0?.entry.stamp.changed }.max() }
 
     var allPaths: some Sequence<TaskPath> { places.keys }
@@ -95,7 +100,7 @@ struct FileIndex {
         inodes[inode] = place
     }
 
-    /// Other known paths of a file, which are hard links to it.
+    /// Returns the other known paths of a file, which are hard links to it.
     func otherPaths(of stamp: FileStamp, than path: TaskPath) -> [TaskPath] {
         let tasks = links[Inode(stamp)] ?? []
         return tasks.compactMap(self.path(of:)).filter { $0 != path && self[$0]?.stamp.isFile(of: stamp) == true }
@@ -122,7 +127,8 @@ struct FileIndex {
 
     // MARK: Roll calls
 
-    /// Which of the known files were seen. Good until the index is changed, but for removals.
+    /// A record of which known files were seen. It is valid until the index is changed other than
+    /// by removals.
     struct RollCall {
         fileprivate var isSeen: [Bool]
         fileprivate var count = 0
@@ -130,7 +136,7 @@ struct FileIndex {
 
     var rollCall: RollCall { RollCall(isSeen: Array(repeating: false, count: files.count)) }
 
-    /// What is known of the file at a path, which has been seen.
+    /// Returns the entry of a path, and records that its file was seen.
     func entry(_ path: TaskPath, seenIn call: inout RollCall) -> Entry? {
         guard let place = places[path] else { return nil }
         if !call.isSeen[Int(place)] { call.count += 1 }
@@ -145,12 +151,12 @@ struct FileIndex {
 }
 
 extension FileStamp {
-    /// Of a file that is still to be written.
+    /// The stamp of a file that is still to be written.
     static let none = FileStamp(
         device: 0, inode: 0, size: -1, modified: .init(seconds: 0, nanoseconds: 0),
         changed: .init(seconds: 0, nanoseconds: 0))
 
-    /// The same file with content that equals no known one, so that it is read.
+    /// Creates the stamp of the same file with unknown content, so that it is read.
     init(unknownContentOf stamp: FileStamp) {
         self = stamp
         size = -1

@@ -1,8 +1,8 @@
-/// Something that waits for a person.
+/// A problem that needs a person.
 package struct SyncProblem: Sendable, Hashable {
-    /// A short word for scripts.
+    /// A short name for scripts.
     package var code: String
-    /// The file, relative to the tasks directory, or the task's title.
+    /// The path of the file relative to the tasks directory, or the task's title.
     package var subject: String?
     package var message: String
     package var hint: String?

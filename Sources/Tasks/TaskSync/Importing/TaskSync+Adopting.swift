@@ -3,10 +3,10 @@ import DocumentModel
 import TaskFolder
 import TaskModel
 
-/// Files and documents that meet for the first time.
+/// Connects files and documents that meet for the first time.
 extension TaskSync {
-    /// With a new state and a remote that has tasks: files that say what their documents say are
-    /// those documents' files.
+    /// Connects files with the documents that have the same contents. It is called with a new state
+    /// file and a server that has tasks.
     func adoptKnownFiles() async throws {
         var found: [ScannedFile] = []
         _ = try? folder.scan(.look) { found.append($0) }

@@ -1,9 +1,9 @@
 import SystemService
 import TaskFolder
 
-/// Batches of changes of the directory, as the debouncer reports them.
+/// Imports batches of changes of the directory, as the debouncer reports them.
 extension TaskSync {
-    /// Takes over a batch of settled changes.
+    /// Imports a batch of debounced changes.
     func importChanges(_ batch: [DebouncedChange]) async throws {
         guard rootHold == nil else { return }
         logger.debug("settled: \(batch.count), the first of them \(batch.prefix(3))")
@@ -29,7 +29,7 @@ extension TaskSync {
                     removed.append(from)
                 } else {
                     forgetDirectory(namedAs: to)
-                    // What is wrong with the file is found again where it is now.
+                    // A problem of the file is found again at its new path.
                     problems[from.string] = nil
                     try await moved(from, to, stamp, afterDelete: afterDelete)
                     files.append(to)
@@ -39,15 +39,16 @@ extension TaskSync {
             case .movedAway(let path): movedAway.append(path)
             case .directoryMoved(let from, let to): try await directoryMoved(from, to)
             case .directoryAppeared(let path):
-                // What is in it follows and is looked at anew.
+                // The contents of the directory are reported next and checked again.
                 forgetProblems(of: path)
-                // One that Ferry made may have another name by now.
+                // A directory that Ferry created may have another name now.
                 if path.kind(isDirectory: true) == .list, !isParentOnly(path), (try? folder.hasDirectory(path)) == true
                 {
                     _ = try await list(at: path)
                 }
                 noteAbsent(beneath: path)
-                // Before what is empty there counts as emptied by its user.
+                // This comes first, because otherwise the user seems to have emptied the empty
+                // files in there.
                 if unexplored.contains(where: { $0.isBeneath(path) || path.isBeneath($0) }) {
                     try await rescan(isFirst: false)
                 }
@@ -70,10 +71,11 @@ extension TaskSync {
         }
         try await importFiles(files, settled: settled)
         await noteMovedAttachments()
-        // Where not all directories are watched, what has gone from one may have come to another:
-        // that is looked for first.
+        // If not all directories are watched, a file that left one may have moved to another. A
+        // scan looks for it before it counts as deleted.
         if !folder.isFullyWatched, (removed + movedAway).contains(where: isKnown) { try await rescan(isFirst: false) }
-        // Perhaps into what cannot be read: the scan when it can be finds it there, or misses it.
+        // The file may have moved to a place that cannot be read. Later, when it can, a scan finds
+        // the file there or finds it missing.
         if !movedAway.isEmpty, !isHiding { removed += readable(movedAway) }
         if !removed.isEmpty { try await importRemovals(removed) }
         if batch.contains(where: { if case .directoryAppeared = $0 { true } else { false } }) {
@@ -81,7 +83,7 @@ extension TaskSync {
         }
     }
 
-    /// Where a directory with the name of a task's file was, there is a file now.
+    /// Forgets the problem of a directory with the name of a task file: now a file is there.
     private func forgetDirectory(namedAs path: TaskPath) {
         folderProblems["\(Self.word(FolderProblem.Kind.directoryNamedAsTask)) \(path.string)"] = nil
     }

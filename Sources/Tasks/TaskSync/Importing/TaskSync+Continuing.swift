@@ -6,27 +6,29 @@ import SystemService
 import TaskFolder
 import TaskModel
 
-/// A task whose file was deleted here a moment ago: a new file of the same name continues it.
+/// The file of a task that was recently deleted here. A new file of the same name continues the
+/// task.
 struct DeletedFile: Sendable {
     let row: FileRow
     let attachments: [AttachmentRow]
     let time: Duration
 }
 
-/// A task that was made of a new file here a moment ago: the file may turn out to be that of another task.
+/// A task that was recently created from a new file here. The file may turn out to belong to
+/// another task.
 struct Newborn: Sendable {
     let time: Duration
 }
 
-/// Tasks that go on in files which looked new.
+/// Lets tasks continue in files that look new.
 ///
-/// Programs move a file by a copy and a delete, save it by a rename of another task file over it,
-/// or delete it and write it again after more than the settle time. In all of these the user means
+/// Programs move a file by copying and deleting it, save it by renaming another task file over it,
+/// or delete it and write it again after more than the debounce time. In each case the user means
 /// one task.
 extension TaskSync {
-    /// How long a new file may turn out to be another task's.
+    /// The time for which a new file may turn out to belong to another task.
     private static let newbornTime: Duration = .seconds(10)
-    /// How long a new file of the name of a deleted one continues that one's task.
+    /// The time for which a new file with the name of a deleted one continues its task.
     private static let returnTime: Duration = .seconds(300)
 
     private static let returnLimit = 200
@@ -40,13 +42,13 @@ extension TaskSync {
         for task in tasks { newborns[task] = Newborn(time: now) }
     }
 
-    /// Whether a task was made of a new file a moment ago.
+    /// Whether a task was recently created from a new file.
     func isYoung(_ task: String) -> Bool {
         newborns[task].map { environment.now() < $0.time + Self.newbornTime } ?? false
     }
 
-    /// Whether a task was made of a new file a moment ago and has nothing beside it, so that its
-    /// file can be another task's.
+    /// Whether a task was recently created from a new file and has no attachments, so that the file
+    /// may belong to another task.
     func isNewborn(_ task: String) -> Bool {
         guard isYoung(task),
             attachments.rows(of: task).isEmpty, held[task] == nil
@@ -55,16 +57,16 @@ extension TaskSync {
         return (try? folder.hasDirectory(directory)) == false
     }
 
-    /// Whether a file that takes the place of another task's is the new text of that task: its own
-    /// task was made a moment ago, and after the other one. Of two files that were found together,
-    /// either may be meant.
+    /// Whether a file that replaces another task's file is the new text of that task: its own task
+    /// was created recently, and after the other one. If both files were found together, either may
+    /// be the older one.
     func isNewborn(_ task: String, after older: String) -> Bool {
         guard isNewborn(task), let time = newborns[task]?.time else { return false }
         return newborns[older].map { $0.time < time } ?? true
     }
 
-    /// Whether a task's document says what is still to be written to its file, such as what a
-    /// command has changed while syncing is paused.
+    /// Whether a task's document has changes that are still to be written to its file, such as
+    /// those of a command while syncing is paused.
     func isBehind(_ task: String) async throws -> Bool {
         try await client.reading { transaction in
             let row = try SyncTables(transaction).file(task)
@@ -72,15 +74,15 @@ extension TaskSync {
         }
     }
 
-    /// Whether no other machine can have a task yet, and its document says what its file does.
+    /// Whether no other machine can know a task yet, and its document agrees with its file.
     func isUnsent(_ task: String) async throws -> Bool {
         guard try await client.reading({ try $0.task(task).createTime == nil }) else { return false }
         return try await !isBehind(task)
     }
 
-    /// A task that was made of a new file has been the file of another one: it goes without a
-    /// trace, and the file stays. What was changed of it elsewhere meanwhile keeps it, as an edit
-    /// does against any delete.
+    /// Removes a task that was created from a new file, because the file belongs to another task.
+    /// The file stays. If the task was changed on another machine in the meantime, that change
+    /// keeps it, as any edit does against a delete.
     func dissolve(_ task: String) async throws {
         await endPointless(transfers.current(of: task))
         let view = try await client.transaction { transaction in
@@ -103,11 +105,11 @@ extension TaskSync {
 
     // MARK: Copies
 
-    /// Those of tasks whose files are gone that do not go on in a copy which was made just before,
-    /// as `cp X Y; rm X` does.
+    /// Returns those of the tasks whose files are gone that do not continue in a copy which was
+    /// created just before, as by `cp X Y; rm X`.
     func withoutCopied(_ tasks: [String]) async throws -> [String] {
         guard !newborns.isEmpty, !tasks.isEmpty else { return tasks }
-        // Of thousands of new files few have the size of one that is gone.
+        // Of thousands of new files, few have the size of a file that is gone.
         let bySize = Dictionary(grouping: newborns.keys) { index.path(of: $0).flatMap { index[$0] }?.stamp.size ?? -1 }
         var left: [String] = []
         for task in tasks {
@@ -138,7 +140,7 @@ extension TaskSync {
         return true
     }
 
-    /// The file at a path is that of a task from now on, and is to be read as such.
+    /// Assigns the file at a path to a task, and lets it be read.
     func take(_ path: TaskPath, _ stamp: FileStamp, for task: String) {
         _ = try? folder.setIdentifier(path, to: task, of: stamp)
         index.set(path, FileIndex.Entry(task: task, stamp: FileStamp(unknownContentOf: stamp)))
@@ -146,12 +148,13 @@ extension TaskSync {
 
     // MARK: Files that are back
 
-    /// Remembers the files of tasks that are about to be deleted because they are gone.
+    /// Remembers the files of tasks that are about to be deleted because their files are gone.
     func noteDeleted(_ tasks: [String]) async throws {
         let now = environment.now()
         let over = deletedFiles.values.filter { $0.time + Self.returnTime <= now }.map(\.row.task)
         deletedFiles = deletedFiles.filter { $0.value.time + Self.returnTime > now }
-        // Nobody makes so many again by hand, and what all of them said is in memory.
+        // A user does not recreate more files by hand, and the contents of all of them are in
+        // memory.
         let rows = try await client.reading { [tasks = tasks.prefix(Self.returnLimit)] transaction in
             try tasks.compactMap { try SyncTables(transaction).file($0) }
         }
@@ -170,7 +173,7 @@ extension TaskSync {
         }
     }
 
-    /// Takes up, after a restart, what `noteDeleted` and `noteNewborn` knew.
+    /// Loads what `noteDeleted` and `noteNewborn` recorded before a restart.
     func loadRecentFiles() async throws {
         let (now, time) = (environment.now(), configuration.wallClock())
         @Sendable func age(since start: Int64) -> Duration? {
@@ -199,9 +202,9 @@ extension TaskSync {
         }
     }
 
-    /// What was deleted under this name minutes ago, and is still in the trash: at this path, or with
-    /// the same text in another directory where its own is gone, as where its list was renamed, and
-    /// renamed back with the files of before.
+    /// Returns the file that was deleted minutes ago and that a new file continues, if its task is
+    /// still in the trash. Either it had this path, or it had the same text in another directory
+    /// that is gone, as when a list was renamed, and renamed back with its former files.
     func deletedFile(_ path: TaskPath, _ text: [UInt8], claimed: [ImportedFile]) async throws -> DeletedFile? {
         func isFree(_ deleted: DeletedFile) -> Bool {
             environment.now() < deleted.time + Self.returnTime && index.path(of: deleted.row.task) == nil
@@ -215,7 +218,7 @@ extension TaskSync {
         guard let deleted = deletedFiles[path].flatMap({ isFree($0) ? $0 : nil }) ?? same else { return nil }
         let isTrashed = try await client.reading { transaction in
             let view = try transaction.task(deleted.row.task)
-            return view.exists && TaskIndexEntry(view).claim == nil
+            return view.exists && TaskIndexEntry(view).request == nil
         }
         return isTrashed ? deleted : nil
     }
@@ -224,7 +227,8 @@ extension TaskSync {
 extension SyncTables {
     private static let deleted = "deleted-file "
 
-    /// Where the file of a task was that was deleted a short while ago, and when by the local clock.
+    /// The former path of a task's file that was recently deleted, and the time of that by the
+    /// local clock.
     struct Deleted {
         let path: TaskPath
         let list: String?

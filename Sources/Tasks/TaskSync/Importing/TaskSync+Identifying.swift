@@ -3,13 +3,15 @@ import DocumentModel
 import TaskFolder
 import TaskModel
 
-/// Whose a file is.
+/// Decides which task a file belongs to.
 extension TaskSync {
-    /// Files in the order in which it is to be found out whose they are.
+    /// Returns paths in the order in which their tasks are to be identified.
     func inOrderOfIdentity(_ paths: [TaskPath]) -> [TaskPath] {
-        // Whose name was given to another may be found under a new one, which is looked at first.
+        // If a name was given to another file, its former owner may be found under a new name,
+        // which comes first.
         let order = paths.filter { index[$0] == nil } + paths.filter { index[$0] != nil }
-        // A copy says the same as a file that has gone; where that has come to another name, its identifier tells.
+        // A copy has the same text as a file that is gone. If the original was renamed, its
+        // identifier tells.
         guard !missingPaths.isEmpty else { return order }
         let news = Set(
             order.filter { path in
@@ -19,10 +21,11 @@ extension TaskSync {
         return order.filter(news.contains) + order.filter { !news.contains($0) }
     }
 
-    /// Known files that are not where they were.
+    /// The paths of known files that are missing.
     private var missingPaths: Set<TaskPath> { missingInScan.union(changes.missingPaths) }
 
-    /// Whose a file is: the task known at the path, a known file under a new name, or a new task. A copy is a new task.
+    /// Returns the task of a file: the one known at the path, that of a known file with a new name,
+    /// or a new one. A copy is a new task.
     func identify(
         _ path: TaskPath, _ content: TaskFileContent, _ identifier: String?, claimed: [ImportedFile],
         _ replaced: inout Set<String>
@@ -30,15 +33,16 @@ extension TaskSync {
         func isClaimed(_ task: String) -> Bool { claimed.contains { $0.task == task } }
         func isFree(_ task: String) async throws -> Bool {
             guard !isClaimed(task) else { return false }
-            // One in the trash as well: a file that is back says that it is not to be there.
+            // The task may be in the trash, too: a file that is back means that it is not to be
+            // there.
             guard let known = index.path(of: task) else { return try await isTask(task) }
             guard known != path else { return false }
             guard index[known]?.stamp == FileStamp.none || unfinishedWrites[task] != nil else {
                 guard let there = try? folder.stamp(known) else { return folder.isAbsent(known) }
                 return index[known]?.stamp.isFile(of: there) == false && isOther(there, at: known, than: task)
             }
-            // One that was written and not noted has no inode to know it by, so that where nobody
-            // can look is as good as gone.
+            // A file whose write was not recorded has no known inode. If it cannot be read, it
+            // counts as gone.
             guard let there = try? folder.read(known) else { return (try? folder.stamp(known)) == nil }
             return try await isForeign(there, (try? folder.identifier(known)) ?? nil, where: task)
         }
@@ -46,29 +50,31 @@ extension TaskSync {
             try await isForeign(content, identifier, where: entry.task)
         {
             try await forget([path])
-            // It may have been written, and renamed a moment ago.
+            // The file may have been written, and renamed since.
             soughtFiles.insert(entry.task)
             changes.askForScan()
         }
         let sameInode = index.path(withInodeOf: content.stamp).flatMap { index[$0] }
-        // The known file of this number, which is not where it was, whatever is there by now, or where nobody can look.
+        // Whether the known file with this inode has moved here: it is not at its path, or that
+        // cannot be read.
         func hasCome(_ entry: FileIndex.Entry) -> Bool {
             guard !isClaimed(entry.task), let known = index.path(of: entry.task), known != path else { return false }
             guard let there = try? folder.stamp(known) else { return isSame(content.stamp, as: entry, identifier) }
             return !there.isFile(of: content.stamp)
                 && (identifier.map { $0 == entry.task } ?? entry.stamp.hasContent(of: content.stamp))
         }
-        // Unless its task's file has just been found under another name.
+        // The known file, unless it was just found under another name.
         if let entry = index[path], !isClaimed(entry.task) {
-            // Another task's file was put in the place of this one's while nobody watched. An inode
-            // alone may be an old number that was given to a new file.
+            // Another task's file replaced this one while the directory was not watched. An inode
+            // alone is no proof, because it may be an old number of a new file.
             let other = identifier ?? sameInode.flatMap { $0.stamp.hasContent(of: content.stamp) ? $0.task : nil }
             guard let other, other != entry.task else { return (entry.task, false) }
             var isMoved = sameInode.map { $0.task == other && hasCome($0) } == true
             if !isMoved { isMoved = try await isFree(other) }
             guard isMoved else { return (entry.task, false) }
-            // Saved under another name first: it is this one's new text. Nothing tells whether the file
-            // that was there had been deleted, so a task that others may have edited stays.
+            // A program saved the file under another name first: it is the new text of this task.
+            // It is not known whether the replaced file was deleted, so a task that others may have
+            // edited stays.
             if folder.isFullyWatched, isNewborn(other, after: entry.task), try await isUnsent(other) {
                 try await dissolve(other)
                 return (entry.task, false)
@@ -84,8 +90,8 @@ extension TaskSync {
         return (DocumentID.make(in: environment), true)
     }
 
-    /// Whether there is a task of this id, which may be anything. The catalog may not know it yet,
-    /// as while sync is paused.
+    /// Whether a task with this id exists. The id may be any text. The catalog may not contain the
+    /// task yet, for example while syncing is paused.
     private func isTask(_ id: String) async throws -> Bool {
         if catalog[id] != nil { return true }
         return try await client.reading { transaction in
@@ -94,18 +100,18 @@ extension TaskSync {
         }
     }
 
-    /// Whether a new file waits until the server has told of all tasks: its identifier says that it
-    /// is the file of one that is not known here. It was copied ahead of the documents, or the
-    /// state is older than the file. As a new task it would be a double.
+    /// Whether a new file waits until the server has reported all tasks, because its identifier is
+    /// that of an unknown task: it was copied here before the documents arrived, or the state is
+    /// older than the file. As a new task it would be a duplicate.
     func waitsForItsTask(
         _ path: TaskPath, _ identifier: String?, claimed: [ImportedFile]
     ) async throws -> Bool {
         guard let identifier, index.path(of: identifier) == nil, !claimed.contains(where: { $0.task == identifier })
         else { return false }
-        // Before the look at the status: a change after that is followed.
+        // This comes before the check of the status, so that a change in between is noticed.
         unidentified[identifier, default: []].insert(path)
         let isCurrent = await client.currentStatus.isCurrent
-        // It may have come since the file was identified.
+        // The task may have arrived since the file was identified.
         let isKnown = try await isTask(identifier)
         if isKnown || isCurrent { endWait(of: path, for: identifier) }
         if isKnown { changes.noteFound(path) }
@@ -118,13 +124,13 @@ extension TaskSync {
         return true
     }
 
-    /// A file does not wait for its task any more.
+    /// Records that a file no longer waits for its task.
     func endWait(of path: TaskPath, for task: String) {
         unidentified[task]?.remove(path)
         if unidentified[task]?.isEmpty == true { unidentified[task] = nil }
     }
 
-    /// Reads files that wait for their tasks whenever the server has told of all.
+    /// Reads files that wait for their tasks whenever the server has reported all tasks.
     func followUnidentified() async throws {
         for await status in await client.statuses where status.isCurrent && !unidentified.isEmpty {
             try await withExclusiveAccess {
@@ -139,23 +145,24 @@ extension TaskSync {
         throw CancellationError()
     }
 
-    /// Whether a file that is where one of `task` is, or was to be written, is somebody else's, as far as the two tell.
+    /// Whether a file at the path of `task`, or where it was to be written, belongs to another
+    /// task, as far as text and identifier tell.
     func isForeign(_ content: TaskFileContent, _ identifier: String?, where task: String) async throws -> Bool {
         guard identifier != task else { return false }
         return try await !isVersion(content.bytes, of: task)
     }
 
-    /// Whether a file with the inode of a known one is that file: as soon as a file is deleted, its
-    /// number is given to a new one.
+    /// Whether a file with the inode of a known one is that file. The number of a deleted file is
+    /// soon given to a new one.
     func isSame(_ stamp: FileStamp, as entry: FileIndex.Entry, _ identifier: String?) -> Bool {
         if let identifier { return identifier == entry.task }
         if entry.stamp.hasContent(of: stamp) { return true }
-        // A known file says whose it is, where the file system lets it.
+        // A known file has its task's identifier, if the file system supports that.
         return !folder.keepsIdentifiers
     }
 
-    /// The task of a file that has just gone, and that this one continues: it says the same, or
-    /// some of it under the same name elsewhere.
+    /// Returns the task of a file that is missing and that this one continues: it has the same
+    /// text, or a part of it and the same name in another directory.
     private func missingTask(like content: TaskFileContent, named name: String) async throws -> String? {
         let missing = missingPaths
         let likely = missing.filter { index[$0].map { $0.stamp.size == content.stamp.size } ?? false }
@@ -170,8 +177,8 @@ extension TaskSync {
         return try await isVersion(content.bytes, of: task) ? task : nil
     }
 
-    /// Whether a text may be another version of a task's file: it has a line of its notes or, where
-    /// it had none, of its head, as far as there was any. What is in the head is in that of many.
+    /// Whether a text may be another version of a task's file: it has a line of the notes or, if
+    /// there were none, of the front matter. Front matter is similar in many tasks.
     private func isVersion(_ text: [UInt8], of task: String) async throws -> Bool {
         let old = try await client.reading { try SyncTables($0).file(task)?.bytes ?? [] }
         func lines(_ text: ArraySlice<UInt8>) -> Set<ArraySlice<UInt8>> {

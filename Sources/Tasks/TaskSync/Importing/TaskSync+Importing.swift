@@ -3,31 +3,36 @@ import DocumentModel
 import TaskFolder
 import TaskModel
 
-/// From files to documents.
+/// Turns changes of files into changes of documents.
 extension TaskSync {
-    /// A task file as it was found, and whose it is.
+    /// A task file as it was read, with the task that it belongs to.
     struct ImportedFile: Sendable {
         let path: TaskPath
         let stamp: FileStamp
         let file: TaskFile
         let task: String
         let isNew: Bool
-        /// Where it was before, if it has moved.
+        /// The former path, if the file has moved.
         var source: TaskPath?
-        /// Where its attachments are, if they have to follow it.
+        /// The path of the file whose attachments have to follow it.
         var attachmentSource: TaskPath?
-        /// What the task's file was before it was deleted, if this one continues it.
+        /// The task's file before it was deleted, if this file continues it.
         var deleted: DeletedFile?
-        /// The version from which the file and a task that has had no file here continue, if it is that task's.
+        /// The last common version of the file and of a task without a file, if the file belongs to
+        /// that task.
         var joined: FileRow?
     }
 
-    /// Reads task files and appends what the user changed, in one transaction.
+    /// Reads task files and appends the user's changes to the journal, in one transaction.
     ///
-    /// - Parameter settled: what they were when they had settled. One that is empty now, and was not, is waited for: editors truncate
-    ///   before they write.
-    /// - Parameter following: how many further files a scan has found that are to be read.
-    /// - Parameter sendsReverts: whether older versions are edits, however many they are.
+    /// - Parameters:
+    ///   - settled: The stamps of the files when they were debounced. A file that has become empty
+    ///     since is read later: editors truncate before they write.
+    ///   - isScan: Whether a scan has found the files.
+    ///   - following: The number of further files that a scan has found and that are still to be
+    ///     read.
+    ///   - sendsReverts: Whether files with older versions count as edits, regardless of their
+    ///     number.
     func importFiles(
         _ paths: [TaskPath], settled: [TaskPath: FileStamp] = [:], isScan: Bool = false, following: Int = 0,
         sendsReverts: Bool = false
@@ -41,7 +46,8 @@ extension TaskSync {
                 imported.append(file)
             }
         }
-        // Two files that change names may settle one after the other: the second one is known by its inode.
+        // Two files that exchange names may be debounced one after the other; the second one is
+        // recognized by its inode.
         for task in replaced where !imported.contains(where: { $0.task == task }) {
             guard let known = index.path(of: task).flatMap({ index[$0] }) else { continue }
             let vacated = imported.compactMap(\.source).first { path in
@@ -55,14 +61,16 @@ extension TaskSync {
         }
         guard !imported.isEmpty else { return }
         if isScan { changes.noteRead(imported.map(\.path)) }
-        // Where not all directories are watched, those may have gone to others before: that is looked for first.
+        // If not all directories are watched, the replaced files may have moved to others. A scan
+        // looks for them first.
         if !replaced.isEmpty, !isScan, !folder.isFullyWatched { return changes.askForScan() }
         for task in replaced where !imported.contains(where: { $0.task == task }) { try await forgetReplaced(task) }
-        // Not before the attachments of a task that had the place are out of the way.
+        // The attachments of a task that had this path before are out of the way now.
         moveAttachments(of: imported)
-        // A power cut must not take back on this disk what others have been told.
+        // After a power cut this disk must still have what other machines were told.
         let gone = folder.synchronize(imported.map(\.path) + imported.compactMap(\.source))
-        // One that has just got another name is read under that. Whose attachments came here is noted here first.
+        // A file that was just renamed is read under its new name. If attachments moved here with
+        // it, that is recorded first.
         if imported.contains(where: { gone.contains($0.path) && $0.attachmentSource == nil }) {
             changes.askForScan()
             imported.removeAll { gone.contains($0.path) && $0.attachmentSource == nil }
@@ -78,10 +86,11 @@ extension TaskSync {
         let new = imported.filter(\.isNew).map(\.task)
         let (rows, madeLists, retries, made) = try await client.transaction { transaction in
             let tables = SyncTables(transaction)
-            // Before any of them gets a name that was another one's.
+            // All shadows are read before a file gets the name of another one.
             let shadows = try files.map { file in
                 var row = try tables.file(file.task) ?? file.deleted?.row ?? file.joined
-                // What the last run put there is no edit of its user's, whatever somebody has edited since.
+                // What the last run wrote to the file is no edit by the user, regardless of edits
+                // since then.
                 if let put = unfinished[file.task], let old = row?.bytes, Self.has(file.file.bytes, put, over: old) {
                     row?.bytes = put
                 }
@@ -94,7 +103,7 @@ extension TaskSync {
                     tables)
             }
             var made: [DocumentSnapshot] = []
-            // One that was deleted elsewhere has got tasks here meanwhile.
+            // A list that was deleted elsewhere has got tasks here in the meantime.
             for (path, list) in directories {
                 guard let list, hosts[list] == nil, rows.contains(where: { $0.isAppended && $0.row.list == list })
                 else { continue }
@@ -103,8 +112,8 @@ extension TaskSync {
                 try Self.make(list: name, called: path.string, userID, in: transaction)
                 made.append(try transaction.document(name))
             }
-            // The document may say more than the file. What was appended comes back with the feed;
-            // of the rest a restart must know.
+            // The document may contain more than the file. The feed reports the appended changes
+            // again; the others must be remembered for a restart.
             let behind = try rows.filter {
                 try !$0.isAppended && FileExport.isBehind($0.row, transaction.task($0.row.task))
             }
@@ -127,23 +136,24 @@ extension TaskSync {
             if let deleted = file.deleted { try await bringBack(deleted.attachments, of: row.task, beside: row.path) }
             if !isAppended { self.retries.insert(row.task) }
             await noteAttachments(of: row.task, at: row.path)
-            // Written by a run that was cut off before it did that.
+            // The interrupted run that wrote the file did not do this.
             try await bringBackOrphans(of: row.task, beside: row.path)
         }
-        // A save in place is one of all hard links to the file, and told of under one name.
+        // A save in place changes all hard links to the file and is reported under one name only.
         for row in rows.map(\.row) {
             for path in index.otherPaths(of: row.stamp, than: row.path) { changes.noteFound(path) }
         }
         noteNewborn(new)
         for task in new { created[task] = made }
         try await reviewAttachments(of: back)
-        // A name that one of them has left may be another one's by right.
+        // A former name of one of these files may be the right name of another file.
         if imported.contains(where: { $0.source != nil }) { self.retries.formUnion(misnamed) }
     }
 
     /// Reads the file of a task that a command is about to change, so that neither change is lost.
-    /// Another one in its place that says nothing of this task is looked at when its time has come:
-    /// the known one may have been renamed a moment ago, and that is told first.
+    ///
+    /// If a file without a connection to this task is at its path, it is read later in its turn:
+    /// the known file may have just been renamed, and that is reported first.
     func importFile(of task: String) async throws {
         guard let path = index.path(of: task) else { return }
         if let known = index[path]?.stamp, known != .none, let now = try? folder.stamp(path), !known.isFile(of: now),
@@ -154,8 +164,8 @@ extension TaskSync {
         try await importFiles([path])
     }
 
-    /// Whether a file has what a cut-off run was to put into it instead of `old`, as far as that
-    /// can be told: all lines that came new.
+    /// Whether a file contains the text that an interrupted run was about to write over `old`: all
+    /// lines that are new in it.
     private static func has(_ text: [UInt8], _ put: [UInt8], over old: [UInt8]) -> Bool {
         if text == put { return true }
         func lines(_ text: [UInt8]) -> Set<ArraySlice<UInt8>> { Set(text.split(separator: UInt8(ascii: "\n"))) }
@@ -163,11 +173,12 @@ extension TaskSync {
         return !new.isEmpty && new.isSubset(of: lines(text))
     }
 
-    /// Somebody saved a file just before `row` was written to it, and moved, removed or edited it just after that.
+    /// Imports a version that a program saved just before Ferry wrote `row` to the file, if the
+    /// file was moved, removed or edited just after that.
     func importOvertaken(_ saved: [UInt8], _ row: FileRow, _ stamp: FileStamp) async throws {
         var row = row
         row.stamp = stamp
-        // An empty one its editor was about to fill.
+        // A program was about to fill an empty file.
         if !saved.isEmpty, let file = try? TaskFile(parsing: saved, named: row.path.name) {
             let edit = ImportedFile(path: row.path, stamp: row.stamp, file: file, task: row.task, isNew: false)
             let (userID, hosts, merge) = (configuration.userID, hosts, DocumentID.make(in: environment))
@@ -195,7 +206,8 @@ extension TaskSync {
             shadow?.item.listId = row.list
         }
         var contents = FileImport.FileContents(file.file, named: file.path.name)
-        // A file that stays where it was stays in its list, wherever that list's directory is.
+        // A file that stays in its directory stays in its list, even if the list's directory is
+        // another one now.
         let hasStayed = file.deleted == nil && row.map { $0.path.parent == file.path.parent } == true
         contents.item.listId = hasStayed ? row?.list : list
         let view = try transaction.document(name)

@@ -6,27 +6,28 @@ import SystemService
 import TaskFolder
 import TaskModel
 
-/// A task that was made of a new file here.
+/// A task that was created from a new file here.
 struct CreatedTask: Sendable {
-    /// The remote's time up to which this machine knew everything then.
+    /// The server's time up to which this machine knew all changes at the creation.
     let knownTime: Timestamp
-    /// When that was, in seconds of the local clock.
+    /// The time of the creation in seconds of the local clock.
     let time: Int64
 }
 
-/// Files that two machines made apart under one name, and that are one task; see `ConcurrentCreation`.
+/// Unites tasks that two machines created at the same time from files with the same name; see
+/// `ConcurrentCreation`.
 extension TaskSync {
-    /// How long a task waits for a file of its name that is still to be read.
+    /// The time for which a task waits for an unread file with its name.
     private static let unreadTime: Duration = .seconds(10)
 
     // MARK: Tasks that were created here
 
-    /// Keeps what this machine knew when it made tasks of new files.
+    /// Records what this machine knew when it created tasks from new files.
     static func noteCreated(
         _ tasks: [String], at time: Int64, _ transaction: ReplicaTransaction
     ) throws -> CreatedTask {
         let tables = SyncTables(transaction)
-        // What has come and has not been looked at yet was not known when the file was read.
+        // Changes that have arrived but were not processed were not known when the file was read.
         let isUpToDate = try transaction.changes(for: consumer, limit: 1).isEmpty
         let known = isUpToDate ? try transaction.remoteTime : try tables.seenTime()
         let created = CreatedTask(knownTime: known ?? .distantPast, time: time)
@@ -34,8 +35,8 @@ extension TaskSync {
         return created
     }
 
-    /// Forgets the tasks that no other machine can have made at the same time any more: the remote
-    /// has reported everything up to their creation, and all of that has been looked at.
+    /// Forgets the tasks that no other machine can have created at the same time any more: all
+    /// changes up to their creation have arrived and were processed.
     func forgetCreated() async throws {
         guard !created.isEmpty, lastForgetting.map({ $0 + .seconds(1) < environment.now() }) ?? true else { return }
         lastForgetting = environment.now()
@@ -53,9 +54,10 @@ extension TaskSync {
         for task in settled { created[task] = nil }
     }
 
-    /// Lets the task that was made here of a file join one that is about to get a file of that name.
+    /// Unites a task that was created here from a file with another task that is about to get a
+    /// file with that name.
     ///
-    /// - Returns: Whether the file is that of `other` now.
+    /// - Returns: Whether the file belongs to `other` now.
     func join(_ other: DocumentSnapshot, in directory: TaskPath) async throws -> Bool {
         let task = other.name.id
         guard !created.isEmpty, let path = try rightPath(of: task, in: directory), let entry = index[path],
@@ -66,7 +68,7 @@ extension TaskSync {
         let joined: FileRow? = try await client.transaction { transaction in
             let tables = SyncTables(transaction)
             let view = try transaction.task(made)
-            // What a command has changed is still to be written.
+            // The change of a command is still to be written to the file.
             guard var row = try tables.file(made), row.path == path, !FileExport.isBehind(row, view) else { return nil }
             let local = ConcurrentCreation.Local(view: view, bytes: row.bytes, knownTime: knownTime)
             guard
@@ -102,8 +104,8 @@ extension TaskSync {
         return true
     }
 
-    /// Whether a task that was made here of a file may join the task that its name belongs to, which
-    /// gets a file first. Until then the file keeps its name.
+    /// Whether a task that was created here from a file may be united with the task that owns its
+    /// name, which gets a file first. Until then the file keeps its name.
     func isToBeJoined(_ task: String, in list: String?) -> Bool {
         guard created[task] != nil, let path = index.path(of: task),
             let owner = names.owner(of: path.name, in: list ?? "")
@@ -121,15 +123,16 @@ extension TaskSync {
         retries.formUnion(names.set(task, nil).filter { index.path(of: $0) != nil })
     }
 
-    /// Whether nobody else may use a list.
+    /// Whether no other user may use a list.
     private func isPrivate(_ list: String?) -> Bool {
         list.map { hosts[$0] == nil && catalog.sharing[$0] == nil } ?? true
     }
 
     // MARK: Files that are new
 
-    /// The task that wants the name of a new file, has no file here yet, and says what the file
-    /// says: another machine made it, and it came before the file was read.
+    /// Returns the task to which the name of a new file belongs, if it has no file here yet and the
+    /// same contents as the file: another machine created it, and its document arrived before the
+    /// file was read.
     func unwrittenTask(
         _ path: TaskPath, _ file: TaskFile, claimed: [ImportedFile]
     ) async throws -> (task: String, row: FileRow)? {
@@ -151,8 +154,8 @@ extension TaskSync {
         return common.map { (task, FileRow(task: task, path: path, list: list, stamp: .none, bytes: $0)) }
     }
 
-    /// Whether a task that is to get a file waits until one has been read that may be its own: one
-    /// that says so, or of its name.
+    /// Whether a task that is to get a file waits until a file is read that may be its own, by its
+    /// identifier or its name.
     func awaitsUnreadFile(of task: String, in directory: TaskPath) throws -> Bool {
         guard index.path(of: task) == nil,
             let path = try unidentifiedFile(of: task) ?? unreadFile(of: task, in: directory)
@@ -166,7 +169,7 @@ extension TaskSync {
         return true
     }
 
-    /// The file that waits for its task, if that is this one.
+    /// Returns the file that waits for a task.
     private func unidentifiedFile(of task: String) -> TaskPath? {
         unidentified[task]?.min().flatMap { (try? folder.stamp($0)) == nil ? nil : $0 }
     }
@@ -184,7 +187,7 @@ extension SyncTables {
     private static let created = "created "
     private static let seen = "seen"
 
-    /// The remote's time up to which everything has been looked at.
+    /// Returns the server's time up to which all changes were processed.
     func seenTime() throws -> Timestamp? { try state(Self.seen).flatMap(Int64.init).map(Timestamp.init(microseconds:)) }
 
     func setSeenTime(_ time: Timestamp) throws { try setState(Self.seen, "\(time.microseconds)") }

@@ -3,19 +3,20 @@ import SystemIO
 import SystemService
 import TaskFolder
 
-/// Files that are not where they should be, while nobody has said that they were deleted.
+/// Handles known files that are not at their paths although no delete was reported.
 extension TaskSync {
-    /// Whether a file that is not there was deleted, moved or is only out of reach will turn out;
-    /// until then its task is behind. Where renames are not told of, the import looks for it before
-    /// it counts as deleted.
+    /// Records that a file is missing. Whether it was deleted, has moved or is out of reach is
+    /// found out later; until then its task is behind. If renames are not reported, the import
+    /// looks for the file before it counts as deleted.
     func isMissing(_ task: String, at path: TaskPath) {
-        // Also where it was told to have moved, if it has gone from there before it was read.
+        // The path to which the file was reported to have moved, if it left that before it was
+        // read.
         let told = index.path(of: task).flatMap { folder.isAbsent($0) ? $0 : nil }
         noteMissing([path] + [told].compactMap(\.self))
         retries.insert(task)
     }
 
-    /// What went while nobody could look into the directory.
+    /// Records the known files beneath a directory that disappeared while it could not be read.
     func noteAbsent(beneath directory: TaskPath) {
         var known: [TaskPath]
         if directory.kind(isDirectory: true) == .attachments {
@@ -25,20 +26,21 @@ extension TaskSync {
             known = index.paths(beneath: directory)
             known += attachments.all.compactMap { path(of: $0) }.filter { $0.isBeneath(directory) }
         }
-        // What was out of sight beneath it is there now, or missing.
+        // A file that was out of sight beneath the directory is there now, or missing.
         let origins = outOfSight.filter { $0.value.isBeneath(directory) }.map(\.key)
         for origin in origins { outOfSight[origin] = nil }
         noteMissing((known + origins).filter { folder.isAbsent($0) })
     }
 
-    /// Files that are gone unless they come back. Nothing is known of those beneath a directory
-    /// that cannot be read: the scan that follows when it can be finds them, or misses them too.
+    /// Records files as missing. Nothing is known about files beneath an unreadable directory: the
+    /// scan that follows when it can be read finds them or finds them missing.
     func noteMissing(_ paths: [TaskPath]) {
         let paths = readable(paths).filter { !isOutOfSight($0) }
         if !paths.isEmpty, !isReadopted, !isHiding { changes.noteMissing(paths) }
     }
 
-    /// Whether a file went where it cannot be looked at, such as into a list whose place a link took at once.
+    /// Whether a file moved where it cannot be looked at, for example into a list whose directory
+    /// was then replaced by a link.
     func isOutOfSight(_ path: TaskPath) -> Bool {
         guard let place = outOfSight[path] else { return false }
         if (try? folder.stamp(place)) == nil, !folder.isAbsent(place) { return true }
@@ -46,19 +48,21 @@ extension TaskSync {
         return false
     }
 
-    /// Whether a file that is missing may have moved into a directory that cannot be read:
-    /// something did since all known files were last seen where they were.
+    /// Whether a missing file may have moved into a directory that cannot be read, because one has
+    /// changed since all known files were last found.
     var isHiding: Bool {
         isPartlyUnreadable
             && unlisted.contains { path in unreadable[path].map { $0 != folder.directoryChanged(path) } ?? true }
     }
 
-    /// Whether a file that a scan did not find may have moved into a directory that the scan could not list.
+    /// Whether a file that a scan did not find may have moved into a directory that the scan could
+    /// not list.
     func isHiding(in scan: FolderScan) -> Bool { scan.unlisted.contains { unreadable[$0.key] != $0.value } }
 
     /// Remembers the directories that a scan could not list.
     ///
-    /// - Parameter isComplete: Whether all that is known and not beneath them was found, so that nothing of it is in them.
+    /// - Parameter isComplete: Whether every known file that is not beneath these directories was
+    ///   found, so that none of them has moved into one.
     func noteUnlisted(_ scan: FolderScan, isComplete: Bool) async throws {
         unlisted = Set(scan.unlisted.keys)
         let known = isComplete ? scan.unlisted : unreadable.filter { scan.unlisted[$0.key] == $0.value }
@@ -68,7 +72,7 @@ extension TaskSync {
         try await client.transaction { try SyncTables($0).setState("unreadable", text.joined(separator: "\n")) }
     }
 
-    /// What `noteUnlisted` has stored.
+    /// Parses what `noteUnlisted` has stored.
     static func unreadable(saved text: String) -> [TaskPath: FileTime] {
         var found: [TaskPath: FileTime] = [:]
         for line in text.split(separator: "\n") {
@@ -80,7 +84,7 @@ extension TaskSync {
         return found
     }
 
-    /// The paths that are not beneath a directory that cannot be read.
+    /// Returns the paths that are not beneath an unreadable directory.
     func readable(_ paths: [TaskPath]) -> [TaskPath] {
         let hidden = folderProblems.values.filter(Self.isUnreadable).compactMap(\.subject)
         guard !hidden.isEmpty else { return paths }
@@ -90,8 +94,10 @@ extension TaskSync {
         }
     }
 
-    /// Brings those of missing files back that were saved just before they were moved to the local
-    /// trash, where the move could not put them back itself, and reads them. Answers which.
+    /// Restores and reads missing files that a program saved just before Ferry moved them to the
+    /// local trash, if the move itself could not restore them.
+    ///
+    /// - Returns: The restored files.
     func takeBackFromTrash(_ missing: Set<TaskPath>) async throws -> [TaskPath] {
         var back: [TaskPath] = []
         let known = missing.map { ($0, index[$0]?.stamp ?? .none) }.filter { $0.1 != .none }
@@ -104,11 +110,11 @@ extension TaskSync {
         return back
     }
 
-    /// Whether something of the directory cannot be read.
+    /// Whether some of the directory cannot be read.
     var isPartlyUnreadable: Bool { folderProblems.values.contains(where: Self.isUnreadable) }
 
-    /// A directory has come, or this one has gone: what stood in the way there is over, and what
-    /// could not be read may be anywhere.
+    /// Forgets the problems of a directory that has appeared or is gone. A file that could not be
+    /// read there may be anywhere.
     func forgetProblems(of directory: TaskPath) {
         let beneath = directory.string + "/"
         let stood = folderProblems.filter { ($0.value.subject.map { $0 + "/" } ?? "").hasPrefix(beneath) }
@@ -117,7 +123,8 @@ extension TaskSync {
         if stood.values.contains(where: Self.isUnreadable) { changes.askForScan() }
     }
 
-    /// Of files that went while nobody was told, as with the whole directory.
+    /// Forgets the problems of files that disappeared without an event, for example with the whole
+    /// directory.
     func forgetProblemsOfAbsentFiles() {
         let gone = problems.keys.filter { key in
             problems[key]?.subject == key && (try? TaskPath(key)).map(folder.isAbsent) == true
@@ -125,14 +132,15 @@ extension TaskSync {
         for key in gone { problems[key] = nil }
     }
 
-    /// Known files that are empty, and nobody saw it happen: so a power cut leaves what was saved
-    /// and not written to disk. They get back what they said when they were last in step; one that
-    /// has another name by now is read under that afterwards. What cannot be written at present is
-    /// tried again, and until then nobody has emptied it.
+    /// Fills known files that are empty without an event, which is how a power cut leaves files
+    /// that were saved but not written to disk. They get the contents that they had when they were
+    /// last in step. A file that was renamed is read under its new name afterwards. A file that
+    /// cannot be written now is tried again later; until then it does not count as emptied by its
+    /// user.
     ///
-    /// - Parameter others: what the scan found that is news. A known file that is among them has not been emptied: another one has its
-    ///   name.
-    /// - Returns: those that have the name of one.
+    /// - Parameter others: The other files that the scan found and that have changed. If a known
+    ///   file is among them, it was renamed and another file has its old name.
+    /// - Returns: The files that have the name of a renamed one.
     func fillEmptied(_ files: [ScannedFile], beside others: [TaskPath]) async throws -> [TaskPath] {
         var left: [TaskPath] = []
         for file in files {
@@ -145,7 +153,7 @@ extension TaskSync {
         return left
     }
 
-    /// Whether one of these is a known file under a new name.
+    /// Whether one of the paths is a known file with a new name.
     private func has(_ paths: [TaskPath], file entry: FileIndex.Entry) -> Bool {
         paths.contains { path in
             guard let stamp = try? folder.stamp(path), entry.stamp.isFile(of: stamp), stamp.size > 0 else {
@@ -172,7 +180,7 @@ extension TaskSync {
         }
     }
 
-    /// Reports that a file was empty and has got its text back: its user may have emptied it.
+    /// Reports that a file was empty and was filled again, because its user may have emptied it.
     private func noteFilled(_ path: TaskPath, _ task: String) {
         logger.notice("was empty after a start of the machine, and has its text back", ["path": "\(path)"])
         note(
@@ -187,27 +195,28 @@ extension TaskSync {
 
     static func emptiedKey(_ task: String) -> String { "emptied \(task)" }
 
-    /// Remembers, once every directory was looked into and everything is filled, that files which
-    /// are empty at a later start in this boot were emptied by their users.
+    /// Records that all directories were searched and all files filled, so that files which are
+    /// empty at a later start in this boot were emptied by their users.
     func noteBoot() async throws {
         guard let boot = configuration.bootID, !isBootNoted, unexplored.isEmpty, unfilled.isEmpty else { return }
         try await client.transaction { try SyncTables($0).setState("boot", boot) }
         isBootNoted = true
     }
 
-    /// Tries again what could not be filled.
+    /// Tries again to fill the files that could not be filled.
     func fillAgain() async throws {
         for task in unfilled.keys.sorted() {
             guard let path = pathOfUnfilled(task), let now = try? folder.stamp(path) else { continue }
             try await fill(path, of: task, now)
-            // Before the removal of its old name counts: nobody would look for it then, and it would be a copy.
+            // This comes before the removal of the old name, after which the file would count as a
+            // copy.
             if index.path(of: task) != path { try await importFiles([path]) }
         }
         try await noteBoot()
     }
 
-    /// Where the file of a task still is as empty as a power cut has left it. One that is not, or
-    /// has gone, is its user's.
+    /// Returns the path of a task's file if it is still as empty as a power cut has left it.
+    /// Otherwise it was changed or removed by its user.
     func pathOfUnfilled(_ task: String) -> TaskPath? {
         guard let file = unfilled[task] else { return nil }
         return [index.path(of: task), file.path].compactMap(\.self).first { path in
@@ -215,7 +224,8 @@ extension TaskSync {
         }
     }
 
-    /// Whose a file says that it is, where that is known under a name that nothing has.
+    /// Returns the task named by a file's identifier, if that task's last known path no longer
+    /// exists.
     private func taskOfMoved(_ path: TaskPath) -> String? {
         guard let task = (try? folder.identifier(path)) ?? nil, let known = index.path(of: task),
             folder.isAbsent(known)

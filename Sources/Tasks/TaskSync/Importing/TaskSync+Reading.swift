@@ -3,9 +3,10 @@ import DocumentModel
 import TaskFolder
 import TaskModel
 
-/// Task files that are read to be imported, and what keeps them from it.
+/// Reads task files for the import, and reports why a file cannot be imported.
 extension TaskSync {
-    /// The same text with another owner or mode: an export that waits for the stamp it knows must know this one.
+    /// Records another owner or mode of a file with the same text. An export that waits for the
+    /// known stamp needs it.
     private func restamp(_ task: String, _ path: TaskPath, _ stamp: FileStamp) async throws {
         let remembered = rememberedRetries
         let retries: Set<String>? = try await client.transaction { transaction in
@@ -22,8 +23,8 @@ extension TaskSync {
         self.retries.insert(task)
     }
 
-    /// A file that cannot be read has another owner or mode only, as far as can be seen: news of its
-    /// task can be put in its place all the same.
+    /// Records the stamp of a file that cannot be read. It is assumed to have another owner or mode
+    /// only, so that changes of its task can replace it.
     private func takeUnreadable(_ path: TaskPath) async throws {
         guard let entry = index[path], held[entry.task] == nil, let now = try? folder.stamp(path),
             entry.stamp != now, entry.stamp.hasContent(of: now)
@@ -31,8 +32,8 @@ extension TaskSync {
         if try await isBehind(entry.task) { try await restamp(entry.task, path, now) }
     }
 
-    /// Notes where a known file is by now that has moved without an event, and that cannot be read
-    /// there, such as one that has grown too large: it has not been deleted.
+    /// Records the new path of a known file that has moved without an event and cannot be read
+    /// there, for example because it has become too large. It was not deleted.
     private func followUnread(_ path: TaskPath) async throws {
         guard index[path] == nil, let now = (try? folder.stamp(path)) ?? nil else { return }
         let identifier = (try? folder.identifier(path)) ?? nil
@@ -41,16 +42,17 @@ extension TaskSync {
         try await moved(known, path, now, afterDelete: false)
     }
 
-    /// The file if it is there, changed, and readable; what keeps it out is noted.
+    /// Reads a file that has changed. Problems that prevent the import are reported.
     ///
-    /// - Parameter replaced: gets the task whose place another one's file has taken.
+    /// - Parameter replaced: Gets the task whose path the file of another task has taken.
+    /// - Returns: The file; nil if it is not to be imported now.
     func read(
         _ path: TaskPath, settled: FileStamp?, claimed: [ImportedFile], _ replaced: inout Set<String>
     ) async throws -> ImportedFile? {
         let content: TaskFileContent
         do throws(FolderError) {
             guard let now = try folder.stamp(path) else { throw FolderError(.notFound, "\(path) has gone") }
-            // The echo of what was read or written last.
+            // The event of the last read or write by Ferry itself.
             if let entry = index[path], entry.stamp == now, !now.isCoarse, held[entry.task] == nil {
                 problems[path.string] = nil
                 return nil
@@ -61,7 +63,7 @@ extension TaskSync {
             switch error.code {
             case .notFound:
                 problems[path.string] = nil
-                // Perhaps with the whole directory: when that is back, a scan looks at it.
+                // The whole directory may be gone. When it is back, a scan finds the file.
                 if try await checkRoot(), !folder.isAbsent(path) { changes.noteFound(path) }
             case .unstable: break
             default:
@@ -82,7 +84,8 @@ extension TaskSync {
             return nil
         }
         if try await isHeldRevert(path, content) { return nil }
-        // Another file has come there since: the known one may have been renamed a moment ago, and that is told first.
+        // Another file is there since the event. The known one may have just been renamed, which is
+        // reported first.
         if let settled, !settled.isFile(of: content.stamp), index[path]?.stamp.isFile(of: content.stamp) == false {
             changes.noteFound(path)
             return nil
@@ -91,7 +94,8 @@ extension TaskSync {
             changes.noteFound(path)
             return nil
         }
-        // Read under another name a moment ago, and put here since: that is told of next.
+        // The file was read under another name and renamed to this one since, which is reported
+        // next.
         if claimed.contains(where: { $0.stamp.isFile(of: content.stamp) && folder.isAbsent($0.path) }) { return nil }
         let file: TaskFile
         do throws(TaskFileProblem) {
@@ -105,7 +109,8 @@ extension TaskSync {
             return nil
         }
         let identifier = try? folder.identifier(path)
-        // Another file may have just been put there: whose that is says nothing of this text.
+        // Another file may have just replaced this one. Its identifier says nothing about this
+        // text.
         if let identifier, identifier != index[path]?.task,
             (try? folder.stamp(path))?.isFile(of: content.stamp) != true
         {
@@ -126,18 +131,19 @@ extension TaskSync {
             note(problem, for: path.string)
             return nil
         }
-        // A move that nobody was told of: into a directory that was new itself, or while nobody watched.
+        // A move without an event: into a directory that was new, or while the directory was not
+        // watched.
         let origin = movedFrom.removeValue(forKey: path)
         let old = isNew ? nil : index.path(of: task).flatMap { $0 == path ? nil : $0 }
         var stamp = content.stamp
-        // Also of a known one, where its editor has put a new file in its place: under another name
-        // nothing else tells whose it is.
+        // An editor may have replaced the known file by a new one, which has no identifier. If that
+        // is renamed, nothing else tells its task.
         if identifier != task {
             if let changed = try? folder.setIdentifier(path, to: task, of: stamp) {
                 stamp = changed
             } else if folder.isAbsent(path) {
-                // It has just got another name, and is read under that: nothing of it would be on
-                // the disk, nor a mark in it.
+                // The file was just renamed and is read under its new name. Here it would be
+                // neither synchronized nor marked.
                 changes.askForScan()
                 return nil
             }
@@ -147,8 +153,8 @@ extension TaskSync {
             attachmentSource: old, deleted: deleted, joined: joined?.row)
     }
 
-    /// The limit of documents that a task's file would break; `nil` if it keeps them all. The
-    /// remote would refuse such a file, and everything later of the task with it.
+    /// Returns the limit of documents that a task's file would exceed; nil if it exceeds none. The
+    /// server would refuse such a file and all later changes of the task.
     private func limitProblem(of file: TaskFile, at path: TaskPath, _ task: String) async throws -> SyncProblem? {
         let name = try await name(of: task)
         var fields = FileImport.FileContents(file, named: path.name).fields
@@ -172,10 +178,10 @@ extension TaskSync {
         }
     }
 
-    /// Files up to this size fit into a document with up to 100 attachments, whatever is in them.
+    /// The size in bytes up to which any file fits into a document with up to 100 attachments.
     private static let surelySmall = 300_000
 
-    /// `kebab-case` of a case's name.
+    /// Returns the name of an enumeration case in kebab-case.
     static func word(_ code: some Any) -> String {
         var word = ""
         for character in "\(code)" {

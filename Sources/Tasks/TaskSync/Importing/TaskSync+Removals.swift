@@ -5,10 +5,10 @@ import SystemIO
 import TaskFolder
 import TaskModel
 
-/// Tasks whose files are gone. What is found here is given to the planner, and `perform` does what
-/// that plans.
+/// Finds tasks whose files are gone. The planner decides what happens to them, and `perform` does
+/// it.
 extension TaskSync {
-    /// Files that are gone for good, as far as the directory tells.
+    /// Imports the removal of files.
     func importRemovals(_ paths: [TaskPath]) async throws {
         guard try await checkRoot() else { return }
         let paths = paths.filter { !isOutOfSight($0) }
@@ -28,22 +28,23 @@ extension TaskSync {
             guard let entry = index[path], folder.isAbsent(path) else { continue }
             if entry.stamp == .none { unwritten.append(path) } else { tasks.append(entry.task) }
         }
-        // A directory, say, is where a task's file was, which is not gone for that: reading it
-        // reports what is in the way.
+        // Something else, such as a directory, is at the path of a task's file, so the file is not
+        // gone. Reading it reports the problem.
         try await importFiles(obstructed.filter { (try? folder.stamp($0)) == nil })
-        // What this replica was cut off from writing was never there, so it has not been deleted either.
+        // An interrupted run did not write these files, so they were not deleted either.
         try await forget(unwritten)
         let gone = try await withoutReturned(tasks)
         try await reconcile(gone, following: changes.missingCount)
-        // What went with a task whose delete is held waits with it.
+        // The attachments of a task whose delete is held wait with it.
         try await attachmentsRemoved(attachments)
     }
 
-    /// Those of tasks whose files are gone that do not go on in another file: a copy that was made
-    /// just before, or one that an editor saved as Ferry moved it to the local trash.
+    /// Returns those of the tasks whose files are gone that do not continue in another file: a copy
+    /// that was created just before, or a file that a program saved while Ferry moved it to the
+    /// local trash.
     private func withoutReturned(_ tasks: [String]) async throws -> [String] {
         let deleted = try await client.reading { transaction in
-            try tasks.filter { try TaskIndexEntry(transaction.task($0)).claim == nil }
+            try tasks.filter { try TaskIndexEntry(transaction.task($0)).request == nil }
         }
         let missing = Set(deleted.compactMap { index.path(of: $0) })
         let back = Set(try await takeBackFromTrash(missing).compactMap { index[$0]?.task })
@@ -51,12 +52,12 @@ extension TaskSync {
         return deleted.filter { !back.contains($0) } + (try await withoutCopied(living))
     }
 
-    /// Plans what becomes of tasks whose files are gone, and performs it. What cannot be done because
-    /// a document has changed is planned again.
+    /// Plans what happens to tasks whose files are gone, and performs the plan. Tasks whose
+    /// documents have changed in the meantime are planned again.
     ///
     /// - Parameters:
-    ///   - following: the number of further files that are about to be found gone.
-    ///   - decision: the user's decision about those of them whose deletes are held.
+    ///   - following: The number of further files that are about to be found gone.
+    ///   - decision: The user's decision about those of the tasks whose deletes are held.
     func reconcile(_ tasks: [String], following: Int = 0, _ decision: Decision? = nil) async throws {
         var files: [String: PathState] = [:]
         for task in tasks {
@@ -73,12 +74,12 @@ extension TaskSync {
         noteMissing(files.keys.compactMap { index.path(of: $0) })
     }
 
-    /// Plans what becomes of some tasks.
+    /// Plans what happens to some tasks.
     ///
     /// - Parameters:
-    ///   - files: what is known of the file of each task.
-    ///   - recent: the changes before and after those of the plan, which are of one kind.
-    ///   - decision: the user's decision about those of the tasks that are held.
+    ///   - files: The known state of each task's file.
+    ///   - recent: The changes of the same kind before and after those of the plan.
+    ///   - decision: The user's decision about those of the tasks that are held for review.
     func plan(
         _ files: [String: PathState], _ recent: RecentChanges, _ decision: Decision? = nil
     ) async throws -> Reconciliation.Plan {
@@ -93,19 +94,19 @@ extension TaskSync {
         for task in files.keys {
             let node = NodeID.task(TaskID(task))
             if held[task] != nil { conditions.held[node] = .delete }
-            // Without a decision the number of reverts decides again.
+            // Without a decision the number of reverts counts again.
             if decision != nil, reverted[task] != nil { conditions.held[node] = .revert }
             conditions.decisions[node] = decision
         }
         return Planner.plan(trees, conditions)
     }
 
-    /// Looks whether the file of a task that was found gone still is. One that is back is read next,
-    /// and a held delete is not decided before that.
+    /// Checks whether the file of a task that was found gone is back. A file that is back is read
+    /// next, and a held delete is not decided before that.
     ///
-    /// - Returns: `nil` if the file is there, and its delete is not held.
+    /// - Returns: The state of the file; nil if it is there and its delete is not held.
     private func lookFor(_ task: String) -> PathState? {
-        // What a power cut has left empty is filled first, also under another name.
+        // A file that a power cut has left empty is filled first, also under another name.
         if pathOfUnfilled(task) == nil {
             guard let path = index.path(of: task), (try? folder.stamp(path)) != nil else { return .absent }
             changes.noteFound(path)
@@ -113,15 +114,18 @@ extension TaskSync {
         return held[task] == nil ? nil : .unreachable(.changing)
     }
 
-    /// The file of another task was renamed over this one's: to the user this one is gone.
+    /// Handles the replacement of a task's file by the file of another task: for the user this file
+    /// is gone.
     func forgetReplaced(_ task: String) async throws {
-        // Nothing reports the file again, so each change of the document meanwhile is planned here.
+        // No later event reports the file, so each change of the document in the meantime is
+        // planned here.
         while try await !perform(plan([task: .absent], RecentChanges())).tasks.isEmpty {}
     }
 
     // MARK: Held deletes
 
-    /// Deletes, and files that went back to older versions, that wait for approval; by title.
+    /// The deletes, and the files that went back to older versions, that are held for review, by
+    /// title.
     package var heldDeletes: [(entry: TaskCatalog.Entry, since: Int64, isRevert: Bool)] {
         let deletes = held.compactMap { task, since in catalog[task].map { ($0, since, false) } }
         let reverts = (isReviewingReverts ? [:] : reverted).compactMap { task, since in
@@ -139,7 +143,7 @@ extension TaskSync {
         }
     }
 
-    /// Brings the files of held deletes back, and those of held reverts to what their tasks are.
+    /// Restores the files of held deletes, and the contents of files whose reverts are held.
     package func restoreDeletes(_ tasks: [String]) async throws {
         try await withExclusiveAccess {
             try await decideReverts(tasks.filter { reverted[$0] != nil }, .restore)

@@ -7,10 +7,10 @@ import SystemService
 import TaskFolder
 import TaskModel
 
-/// Files that went back to an older version, as by a copy of an old backup over the directory. The
-/// planner holds many of them.
+/// Finds files that went back to an older version, for example because an old backup was copied
+/// over the directory. The planner holds them for review if there are many.
 extension TaskSync {
-    /// Holds those of the files that are older versions of their tasks if these are many.
+    /// Holds the files that are older versions of their tasks if there are many of them.
     ///
     /// - Parameter following: The number of further files that are still to be read.
     /// - Returns: The files that are not held.
@@ -28,8 +28,8 @@ extension TaskSync {
         return recentReverts.recent(besides: nodes, at: environment.now() - start, following: following)
     }
 
-    /// Plans what becomes of files that went back to older versions, and performs it. What the plan
-    /// takes for edits is left to the import.
+    /// Plans what happens to files that went back to older versions, and performs the plan. The
+    /// import handles those that the plan takes for edits.
     ///
     /// - Returns: The tasks whose reverts are held.
     private func reconcile(
@@ -44,7 +44,7 @@ extension TaskSync {
         return Set(files.keys.filter { plan.reasons[.task(TaskID($0))] == .heldForReview(.revert) })
     }
 
-    /// Those of files that say what they said before the version that was last in step.
+    /// Returns those of the files that have a text from before the version that was last in step.
     private func formerVersions(
         among files: [(task: String, stamp: FileStamp, bytes: [UInt8])]
     ) async throws -> [String: PathState] {
@@ -61,8 +61,8 @@ extension TaskSync {
         }
     }
 
-    /// Whether the change of a file waits for approval still: it is another older version. One that
-    /// is edited, or as it was before, waits no more.
+    /// Whether the change of a file is still held for review, because it is another older version.
+    /// A file that was edited, or that has its last version again, is not held any more.
     func isHeldRevert(_ path: TaskPath, _ content: TaskFileContent) async throws -> Bool {
         guard let task = index[path]?.task, reverted[task] != nil else { return false }
         if try await !formerVersions(among: [(task, content.stamp, content.bytes)]).isEmpty { return true }
@@ -70,12 +70,12 @@ extension TaskSync {
         return false
     }
 
-    /// Looks at the reverts that wait once no more of them come.
+    /// Decides the held reverts again once no more of them arrive.
     func reviewRevertsLater() {
         lastRevert = environment.now()
         guard !isReviewingReverts else { return }
         isReviewingReverts = true
-        // Ends by itself after one look; a bridge that is gone is not held.
+        // The task ends after one decision, and does not keep the bridge alive.
         Task { [weak self, environment] in
             try? await environment.sleep(for: Self.revertPause)
             try? await self?.reviewReverts()
@@ -99,8 +99,8 @@ extension TaskSync {
         }
     }
 
-    /// Plans again what becomes of reverts that are held, by the decision of the user or by their
-    /// number. What is not held any more is read, and that of files that have gone is forgotten.
+    /// Plans held reverts again, by the user's decision or by their number. Files that are not held
+    /// any more are read, and the reverts of files that are gone are forgotten.
     func decideReverts(_ tasks: [String], _ decision: Decision? = nil) async throws {
         var files: [String: PathState] = [:]
         for start in stride(from: 0, to: tasks.count, by: Self.batchSize) {
@@ -125,17 +125,17 @@ extension TaskSync {
             for task in tasks { try SyncTables(transaction).setReverted(task, since: nil) }
         }
         for task in tasks { reverted[task] = nil }
-        // What came from elsewhere meanwhile is still to be written.
+        // Changes that arrived in the meantime are still to be written.
         retries.formUnion(tasks)
     }
 }
 
 extension SyncTables {
     private static let reverted = "reverted "
-    /// As many former versions of each file are known.
+    /// The number of former versions that are known of each file.
     private static let versionLimit = 20
 
-    /// By task, since when the revert of its file is held.
+    /// Returns the times since when reverts are held, by task.
     func reverted() throws -> [String: Int64] {
         var found: [String: Int64] = [:]
         try database.query("SELECT key, value FROM sync_state WHERE key GLOB ?", [.text(Self.reverted + "*")]) { row in
@@ -149,7 +149,7 @@ extension SyncTables {
         if let since { try setState(key, "\(since)") } else { try removeState(key) }
     }
 
-    /// Remembers what a task's file said, if it is about to say something else.
+    /// Remembers the text of a task's file if it is about to change.
     func noteVersion(of task: String, before bytes: [UInt8]) throws {
         try database.execute(
             "INSERT INTO sync_version(task, size, hash) SELECT task, length(bytes), row_sum(bytes) FROM sync_file "
@@ -161,7 +161,7 @@ extension SyncTables {
             [.text(task)])
     }
 
-    /// Whether a task's file said this before what it said last, as far as that is known.
+    /// Whether a task's file had this text before its last one, as far as that is remembered.
     func isFormerVersion(_ bytes: [UInt8], of task: String) throws -> Bool {
         let sql =
             "SELECT 1 FROM sync_version v JOIN sync_file f ON f.task = v.task WHERE v.task = ?1 AND v.size = ?2 "

@@ -1,11 +1,11 @@
 import SystemService
 import TaskFolder
 
-/// Looking at all files, where nobody was told what has changed.
+/// Scans the directory when it is not known which files have changed.
 extension TaskSync {
-    /// Looks at every file and takes over what differs from what is known.
+    /// Scans all files and imports those that have changed.
     func rescan(isFirst: Bool) async throws {
-        // Of a hundred thousand files hardly one is news; the others are not kept.
+        // Of a hundred thousand files few have changed; the others are not kept.
         var changed: [TaskPath] = []
         var found: [ScannedFile] = []
         var emptied: [ScannedFile] = []
@@ -23,9 +23,9 @@ extension TaskSync {
                     if file.stamp.size == 0, isUnexplored(file.path) { emptied.append(file) }
                     return changed.append(file.path)
                 }
-                // One that is back from a held delete says that nobody wants that.
+                // If the file of a held delete is back, the delete is not wanted.
                 if known.stamp == file.stamp, !racy.contains(file.stamp), held[known.task] == nil {
-                    // It could not be looked at once, and was in step.
+                    // The file could not be examined at an earlier scan and is in step.
                     if !problems.isEmpty { problems[file.path.string] = nil }
                     return
                 }
@@ -34,7 +34,7 @@ extension TaskSync {
             }
         } catch {
             if error.code == .rootMissing {
-                // Looked at when it is back, which it may be by now.
+                // The directory is scanned when it is back, which it may be now.
                 if try await checkRoot() { changes.askForScan() }
                 return
             }
@@ -57,7 +57,7 @@ extension TaskSync {
             if let former = formerName(of: path, holding: changed) { try await directoryMoved(former, path) }
             _ = try await list(at: path)
         }
-        // Not those that were there a moment ago: what has become of them is told.
+        // Files that existed a moment ago are not counted; events report what happened to them.
         let absent = Set(index.paths(notSeenIn: call)).subtracting(changed)
         let missed = absent.filter(scan.sees)
         let isComplete = missed.isEmpty && missingAttachments(scan, found: found.map(\.path)).isEmpty
@@ -81,10 +81,10 @@ extension TaskSync {
         noteMissingAttachments(scan, found: found.map(\.path))
     }
 
-    /// The directory that was renamed to an unknown one while nobody watched: a known list's that is
-    /// gone, whose files are beneath this one where they were beneath that.
+    /// Returns the former path of a directory that was renamed while it was not watched: a list's
+    /// directory that is gone and whose files are in this one now.
     ///
-    /// - Parameter files: those that the scan found and that are not as they were.
+    /// - Parameter files: The changed files that the scan found.
     private func formerName(of directory: TaskPath, holding files: [TaskPath]) -> TaskPath? {
         guard !isReadopted, directory.kind(isDirectory: true) == .list, lists.id(directory) == nil,
             lists.paths.values.contains(where: hasGone)
@@ -100,10 +100,10 @@ extension TaskSync {
         return former.count == 1 ? former.first : nil
     }
 
-    /// Whether a directory is not there any more. A link is as good as the directory, which it may lead to.
+    /// Whether a directory no longer exists. A link to a directory counts as one.
     private func hasGone(_ directory: TaskPath) -> Bool { (try? folder.hasDirectory(directory)) == false }
 
-    /// Where the known file was that a file is by its identifier or its inode.
+    /// Returns the path of the known file that a file is by its identifier or its inode.
     private func knownPath(of file: TaskPath, _ stamp: FileStamp) -> TaskPath? {
         if let task = (try? folder.identifier(file)) ?? nil { return index.path(of: task) }
         guard let known = index.path(withInodeOf: stamp), index[known]?.stamp.hasContent(of: stamp) == true else {

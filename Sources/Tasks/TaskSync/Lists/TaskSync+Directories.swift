@@ -4,13 +4,13 @@ import SystemIO
 import TaskFolder
 import TaskModel
 
-/// What happens to directories, which are lists.
+/// Turns changes of directories into changes of lists.
 extension TaskSync {
-    /// The list of a directory, made if it is new; nil for the root.
+    /// Returns the list of a directory, which is created if the directory is new; nil for the root.
     func list(at path: TaskPath) async throws -> String? {
         guard !path.isRoot, path.kind(isDirectory: true) == .list else { return nil }
         if let known = lists.id(path) { return known }
-        // What is written into it must not go with it in a power cut.
+        // Files that are written into the directory must not disappear with it in a power cut.
         folder.synchronize([path])
         let userID = configuration.userID
         let former = ListIndex.formerIDs(named: path.string, of: userID).filter { lists.path($0) == nil }
@@ -30,7 +30,8 @@ extension TaskSync {
                 let name = try DocumentName(database: transaction.databaseName, collection: "lists", id: id)
                 let view = try transaction.document(name)
                 if !view.exists, former.contains(id) { continue }
-                // Made under this name once, and called otherwise by now; or another user's.
+                // The list was created with this name and has another one now, or belongs to
+                // another user.
                 let owner = TaskList(fields: view.fields).userId
                 if view.exists, !Self.isNamed(view, path.string) || owner ?? userID != userID { continue }
                 if !view.exists { try Self.make(list: name, called: path.string, userID, in: transaction) }
@@ -44,7 +45,8 @@ extension TaskSync {
         vanishedLists[list] = nil
         problems["list \(list)"] = nil
         learn(list: view)
-        // Renamed elsewhere while its directory was away, or another list's by right.
+        // The list was renamed elsewhere while its directory was missing, or the name belongs to
+        // another list.
         let number = listBook.number(of: list)
         let right = try? ListIndex.directory(named: TaskList(fields: view.fields).name, from: number) { _ in false }
         if right != path { retriedLists.insert(view.name) }
@@ -52,14 +54,15 @@ extension TaskSync {
         return list
     }
 
-    /// The list of a directory that has come back: as after a power cut with files that are still
-    /// known there, or while their deletes are held; or made again, as by `git switch`, under the
-    /// name that the list has.
+    /// Returns the former list of a directory that is back, for example after a power cut with
+    /// files that are still known there, while the deletes of its files are held, or recreated with
+    /// the name of the list, as by `git switch`.
     private func formerList(at path: TaskPath) async throws -> String? {
         let lost = vanishedLists.filter { $0.value == path && carriedLists[$0.key] == nil }.keys
         let same = lost.filter { UTF8Order.areEqual(catalog.listNames[$0] ?? "", path.string) }
         if let list = same.min() { return list }
-        // Where no list is without a directory, none of many new ones needs a look at all files.
+        // If no list lacks a directory, many new directories do not each cause a search of all
+        // files.
         guard catalog.listNames.keys.contains(where: { lists.path($0) == nil }) else { return nil }
         let known = index.paths(beneath: path).filter { $0.parent == path }.sorted().first { file in
             guard let entry = index[file] else { return false }
@@ -70,7 +73,7 @@ extension TaskSync {
         return list.flatMap { lists.path($0) == nil ? $0 : nil }
     }
 
-    /// Everything beneath moves along; lists are renamed.
+    /// Records that a directory has moved with everything in it; its lists are renamed.
     func directoryMoved(_ from: TaskPath, _ to: TaskPath) async throws {
         unexplored = unexplored.map { $0.moved(from: from, to: to) }
         unidentified = unidentified.mapValues { Set($0.map { $0.moved(from: from, to: to) }) }
@@ -78,16 +81,19 @@ extension TaskSync {
         attachments.removeOrphans(beneath: from)
         if from.kind(isDirectory: true) == .attachments || to.kind(isDirectory: true) != .list {
             if to.kind(isDirectory: true) == .attachments { movedAttachmentDirectories.insert(to) }
-            // The task that had them has them no longer, unless it follows to the new name.
+            // The task that had these attachments has lost them, unless its file moves to the new
+            // name as well.
             if from.kind(isDirectory: true) == .attachments { noteAbsent(beneath: from) }
             return
         }
-        // What stood in the way there is looked at anew under the new names.
+        // Obstacles in the directory are checked again under their new paths.
         forgetProblems(of: from)
-        // The echo of a move of Ferry's own, after which the old name may have been given to another list.
+        // The event of a move by Ferry itself. Its old name may have been given to another list
+        // since.
         if isOwnMove(from, to) { return }
-        // The old name may have been missed before the rename was told of. What another list has
-        // since taken over is not renamed, and what went from within before does not come back.
+        // The old name may have been found missing before the rename was reported. A directory that
+        // another list has taken over since is not renamed, and files that left before do not come
+        // back.
         let missed = carryMissedLists(from, to)
         let known = lists.paths.filter { $0.value.isBeneath(from) }
         let movedLists = known.mapValues { (old: $0, new: $0.moved(from: from, to: to)) }
@@ -98,8 +104,8 @@ extension TaskSync {
         }
         var movedFiles = index.paths(beneath: from)
         if (try? folder.hasDirectory(from)) == true {
-            // Made anew by Ferry for what it put there before the rename was told of, and somebody
-            // may have saved since.
+            // Ferry recreated the old directory for files that it wrote before the rename was
+            // reported, and a user may have saved one of them since.
             let stayed = movedFiles.filter { path in
                 guard let entry = index[path], let there = try? folder.stamp(path) else { return false }
                 return there.isFile(of: entry.stamp) || folder.isAbsent(path.moved(from: from, to: to))
@@ -107,7 +113,8 @@ extension TaskSync {
             retries.formUnion(stayed.compactMap { index[$0]?.task })
             movedFiles = Array(Set(movedFiles).subtracting(stayed))
         }
-        // Another one was put in its place there, and read before the rename was told of: this one has not come along.
+        // Another file replaced this one in the old directory, and was read before the rename was
+        // reported. This file has not moved.
         let replaced = movedFiles.filter { path in
             let new = path.moved(from: from, to: to)
             guard let entry = index[path], let other = index[new], let there = try? folder.stamp(new) else {
@@ -120,8 +127,8 @@ extension TaskSync {
         folder.synchronize([from, to])
         let fileMoves = movedFiles.compactMap { path in index[path].map { ($0.task, path.moved(from: from, to: to)) } }
         let listMoves = movedLists.map { ($0.key, old: $0.value.old, $0.value.new) }
-        // Lists of directories that these take the places of, or that a scan made of them before it
-        // was told of the rename.
+        // The lists that lose these directories, or that a scan created for them before the rename
+        // was reported.
         var heirs: [String: String] = [:]
         for (list, _, path) in listMoves {
             if let other = lists.id(path), movedLists[other] == nil {
@@ -146,7 +153,8 @@ extension TaskSync {
                 let name = try DocumentName(database: transaction.databaseName, collection: "lists", id: list)
                 let view = try transaction.document(name)
                 guard view.exists else {
-                    // Deleted elsewhere, with something left in it here: an edit survives a delete.
+                    // The list was deleted elsewhere while its directory here was not empty: an
+                    // edit survives a delete.
                     if hosts[list] == nil, ListIndex.mayMake(list, userID) {
                         try Self.make(list: name, called: path.string, userID, in: transaction)
                     }
@@ -157,10 +165,11 @@ extension TaskSync {
                     .merge, name, fields: ["name": .string(path.string)], mask: [FieldPath(key: "name")],
                     companions: Self.displaced(
                         from: view, at: old, id: DocumentID.make(in: environment), replica: transaction.replicaID))
-                // What its host refuses must not keep the others from their names.
+                // A rename that the owner of a list refuses must not prevent the others.
                 if hosts[list] == nil { renames.append(rename) } else { try transaction.append(rename) }
             }
-            // Others are to see them at once: a directory within this one is not moved out of it before it is renamed.
+            // Other machines must get these together: they would otherwise move a directory out of
+            // this one before it is renamed.
             for start in stride(from: 0, to: renames.count, by: Self.renamesAtOnce) {
                 try transaction.append(asOne: Array(renames[start...].prefix(Self.renamesAtOnce)))
             }
@@ -173,17 +182,18 @@ extension TaskSync {
         moveStrandedAttachments(from, to)
         retryMisnamedLists()
         if listMoves.isEmpty {
-            // Unless it has gone on, as where directories exchange their names: that is told next.
+            // The directory may have moved on, for example in an exchange of names, which is
+            // reported next.
             if (try? folder.hasDirectory(to)) == true { _ = try await list(at: to) }
-            // Nothing is known of it, and something is in it perhaps: as where the name was given
-            // to another one before this was told.
+            // The directory is unknown and may not be empty, for example because its name was given
+            // to another one before this was reported.
             changes.askForScan()
         }
     }
 
-    /// Lists that were missed before the rename of a directory above them was told of, and have
-    /// moved with it, each with its old and its new path. One that is not there has gone before, or
-    /// goes on from there with the next rename.
+    /// Returns lists that were found missing before the rename of a directory above them was
+    /// reported, and that have moved with it, with their old and new paths. A list whose directory
+    /// is not there left before, or moves on with the next rename.
     private func carryMissedLists(_ from: TaskPath, _ to: TaskPath) -> [String: (old: TaskPath, new: TaskPath)] {
         carriedLists = carriedLists.filter { vanishedLists[$0.key] != nil }
         var moved: [String: (old: TaskPath, new: TaskPath)] = [:]
@@ -196,10 +206,10 @@ extension TaskSync {
         return moved
     }
 
-    /// With its history each may take two writes, of which remotes take 500 at once.
+    /// Each rename may take two writes with its history, and a commit has at most 500.
     private static let renamesAtOnce = 200
 
-    /// The file of a task is in the directory of another list than it was, without having moved.
+    /// Records that a task's file is in the directory of another list without having moved.
     private static func take(
         _ task: String, toHeirOf heirs: [String: String], in transaction: ReplicaTransaction
     ) throws {
@@ -216,14 +226,15 @@ extension TaskSync {
             ).signed(by: transaction.replicaID))
     }
 
-    /// A list without tasks goes with its directory; one with tasks waits until they are gone.
+    /// Deletes the list of a removed directory if it has no tasks; otherwise it waits until they
+    /// are gone.
     func directoryRemoved(_ path: TaskPath) async throws {
         attachments.removeOrphans(beneath: path)
-        // What stood in the way there has gone with it.
+        // Obstacles in the directory are gone with it.
         forgetProblems(of: path)
-        // It may have gone as a whole, by a rename, of which its files do not tell.
+        // The whole directory may have moved, which is not reported for its files.
         noteAbsent(beneath: path)
-        // A list beneath whose directory a link had replaced has no events of its own.
+        // If a link has replaced a directory, the lists beneath it get no events of their own.
         let gone = lists.paths.filter { _, directory in
             directory == path || directory.isBeneath(path) && (try? folder.hasDirectory(directory)) == false
         }
@@ -239,17 +250,19 @@ extension TaskSync {
         try await settleVanishedLists()
     }
 
-    /// A directory that was renamed before it was watched shows only under its new name.
+    /// Finds lists whose directories are gone without an event: a directory that was renamed before
+    /// it was watched appears only with its new name.
     func forgetMissingLists() async throws {
         guard !isReadopted else { return }
         for (list, path) in lists.paths where (try? folder.hasDirectory(path)) == false {
-            // Or it was renamed in this moment, and is not made anew before that could be told.
+            // The directory may have just been renamed, and must not be recreated before that is
+            // reported.
             _ = isRecentlyMissed(list)
             try await directoryRemoved(path)
         }
     }
 
-    /// Deletes the lists whose directories are gone as soon as no task is in them any more.
+    /// Deletes the lists whose directories are gone as soon as they contain no tasks.
     func settleVanishedLists() async throws {
         guard !vanishedLists.isEmpty else { return }
         vanishedLists = vanishedLists.filter { lists.path($0.key) == nil }
@@ -267,8 +280,8 @@ extension TaskSync {
             for (list, path) in own {
                 let name = try DocumentName(database: transaction.databaseName, collection: "lists", id: list)
                 let view = try transaction.document(name)
-                // Whoever removed the directory did not know of a new name: that stands, as an edit
-                // does against a delete.
+                // The user who removed the directory did not know the list's new name, which
+                // therefore stays, as an edit does against a delete.
                 if view.exists, !Self.isShown(view, at: path) {
                     renamed.append(name)
                 } else if view.exists {

@@ -5,10 +5,10 @@ import SystemIO
 import TaskFolder
 import TaskModel
 
-/// From lists to directories.
+/// Turns changes of lists into changes of directories.
 extension TaskSync {
-    /// The directory of a living task's list, made if it is not there; the root where the list is
-    /// not known; nil where news of it has to be awaited.
+    /// Returns the directory of a living task's list, which is created if it is missing; the root
+    /// if the list is unknown; nil if events about the directory have to be awaited.
     func directory(ofList list: String?) async throws -> TaskPath? {
         guard let list else { return .root }
         if lists.path(list) == nil {
@@ -22,11 +22,11 @@ extension TaskSync {
         return lists.path(list) ?? .root
     }
 
-    /// A list that was deleted, and that has a living task again, is made again under the name that it had.
+    /// Recreates a list that was deleted and contains a living task again, with its former name.
     private func bringBack(_ name: DocumentName) async throws {
         let userID = configuration.userID
         guard ListIndex.mayMake(name.id, userID) else { return }
-        // Deleted elsewhere before the loss of its directory here was settled.
+        // It was deleted elsewhere before the loss of its directory here was settled.
         let lost = hosts[name.id] == nil ? vanishedLists[name.id]?.string : nil
         try await client.transaction { transaction in
             let tables = SyncTables(transaction)
@@ -38,12 +38,12 @@ extension TaskSync {
         }
     }
 
-    /// Makes or renames the directories of lists: those that are within others after these, and so
-    /// in their places already where all of them have moved. Those whose directories are gone wait
-    /// until it is clear whether they have gone as well.
+    /// Creates or renames the directories of lists. Directories within others follow after these,
+    /// so that they may be in place already. If a directory is missing, its list waits until it is
+    /// clear whether the list is gone as well.
     ///
-    /// All lists that have changed and were not looked at yet are brought in step together with
-    /// these: one may be about to go into another, whose new name came with its own.
+    /// All changed lists that were not processed yet are handled together: one of them may be about
+    /// to move into another, whose new name arrived at the same time.
     func exportLists(_ names: Set<DocumentName>) async throws {
         guard !names.isEmpty else { return }
         let views = try await client.reading { transaction in
@@ -55,7 +55,7 @@ extension TaskSync {
             }
         }
         for (view, _) in views.sorted(by: { ($0.depth, $0.view.name.id) < ($1.depth, $1.view.name.id) }) {
-            // As all of them were at one moment: what has come since is in the feed.
+            // This is the state of all lists at one moment; later changes are in the feed.
             if vanishedLists[view.name.id] == nil {
                 try await exportList(view)
             } else {
@@ -65,8 +65,11 @@ extension TaskSync {
         }
     }
 
-    /// Makes or renames the directory of a list; one that cannot be made is tried again with the
-    /// retries. Answers whether its tasks have to wait, for news of those above it or for the disk.
+    /// Creates or renames the directory of a list. A directory that cannot be created is tried
+    /// again with the retries.
+    ///
+    /// - Returns: Whether the list's tasks have to wait, for events about the directories above it
+    ///   or for the disk.
     @discardableResult
     private func exportList(_ document: DocumentSnapshot) async throws -> Bool {
         var view = document
@@ -74,7 +77,7 @@ extension TaskSync {
         guard !view.isAwaited else { return false }
         let host = hosts[name.id]
         try await followSharing(of: view)
-        // One that was let go is not here any more.
+        // A list that is no longer shared is no longer here.
         if host != nil, hosts[name.id] == nil { view = try await client.document(name) }
         learn(list: view)
         let list = name.id
@@ -92,8 +95,8 @@ extension TaskSync {
         let right = try ListIndex.directory(named: wanted, from: first) { _ in false }
         let inherits = isLeft(right, to: list)
         let target = try ListIndex.directory(named: wanted, from: first) { candidate in
-            // What has become of a directory that was missed is still to be told, and must not be
-            // taken for news of this one.
+            // The event about a missing directory is still to come, and must not be taken for one
+            // about this directory.
             let former = vanishedLists.first { $0.value == candidate && keeps($0.key, candidate) }
             let owner = lists.id(candidate) ?? former?.key
             return candidate != current && !(inherits && candidate == right) && owner.map { $0 != list } ?? false
@@ -107,8 +110,8 @@ extension TaskSync {
         do {
             if let current, !inherits, (try? folder.hasDirectory(current)) == true {
                 if try await !emptyParent(target, into: current), try folder.hasDirectory(target) {
-                    // Somebody has just made one of that name: that is another list, with a name to
-                    // be told from this one's.
+                    // A user has just created a directory with that name: it is another list, which
+                    // needs another name.
                     _ = try await self.list(at: target)
                     retriedLists.insert(name)
                     return false
@@ -134,7 +137,7 @@ extension TaskSync {
                 vanishedLists[list] = nil
                 try await client.transaction { try SyncTables($0).put(list: list, at: target) }
                 if let current {
-                    // Its tasks follow, and the lists within it.
+                    // The list's tasks and the lists within it follow.
                     retryLists(within: current, name.database)
                     removeIfEmpty(current)
                 }
@@ -142,10 +145,11 @@ extension TaskSync {
         } catch let error as FolderError {
             note(
                 SyncProblem(code: "list-not-made", subject: wanted, message: error.message), for: "list \(list)")
-            // A name that no directory can have stays so until the document says another.
+            // A name that no directory can have is not tried again before the document has another
+            // one.
             if error.isTransient { retriedLists.insert(name) }
-            // Its tasks wait with it: one that went to the root would stay there where the next
-            // one's try makes the directory.
+            // The tasks wait with their list: one that moved to the root would stay there when the
+            // next attempt creates the directory.
             return error.isTransient && error.code != .wrongKind && error.code != .blockedParent
         }
         missedLists[list] = nil
@@ -154,10 +158,12 @@ extension TaskSync {
         return false
     }
 
-    /// A directory is made together with those above it. One that a list is to have is made as that
-    /// of its list, or awaited where news of it is: a nameless one would be another list of that
-    /// name, which made way for the first with all in it, and so on without an end. Answers whether
-    /// nothing has to be awaited.
+    /// Creates a directory and those above it. If a list has the right to a directory above, that
+    /// becomes its directory or, if events about it are expected, is awaited. A directory without a
+    /// list would count as another list with that name, which would have to be moved away with all
+    /// its contents, and so on without end.
+    ///
+    /// - Returns: Whether nothing has to be awaited.
     private func makeLists(above directory: TaskPath) async throws -> Bool {
         let parent = directory.parent
         guard !parent.isRoot, folder.isAbsent(parent) else { return true }
@@ -178,8 +184,9 @@ extension TaskSync {
         return !folder.isAbsent(parent)
     }
 
-    /// Makes room for a list's directory where one was made only for lists within it, which came
-    /// before the news of their parent: they go into that one's directory, and back with it.
+    /// Makes room for a list's directory at a place where a directory was created only for lists
+    /// within it, whose documents arrived before that of their parent. They move into the list's
+    /// directory, and back with it.
     ///
     /// - Returns: Whether there was such a directory and it is gone.
     private func emptyParent(_ parent: TaskPath, into directory: TaskPath) async throws -> Bool {
@@ -200,14 +207,16 @@ extension TaskSync {
         return try folder.removeDirectoryIfEmpty(parent)
     }
 
-    /// Whether a directory was made for lists within it a moment ago: its own list may be about to come.
+    /// Whether a directory was recently created for lists within it. The document of its own list
+    /// may arrive soon.
     func isParentOnly(_ directory: TaskPath) -> Bool {
         parents[directory].map { environment.now() < $0 + Self.parentTime } ?? false
     }
 
     private static let parentTime: Duration = .seconds(5)
 
-    /// Makes lists of directories that were made for lists within them, and are no others' by now.
+    /// Creates lists for directories that were created for lists within them and belong to no other
+    /// list by now.
     func settleParents() async throws {
         for directory in parents.keys.sorted() where !isParentOnly(directory) {
             parents[directory] = nil
@@ -215,15 +224,15 @@ extension TaskSync {
         }
     }
 
-    /// Whether a directory that a list has lost is for no other: what has become of it is about to
-    /// be told, or the list is to have it again. One that has got another name meanwhile goes
-    /// there, maybe beneath this one.
+    /// Whether a directory that a list has lost is reserved for it: an event about it is expected,
+    /// or the list gets it again. A list that was renamed in the meantime gets its new directory
+    /// instead, possibly beneath this one.
     private func keeps(_ list: String, _ lost: TaskPath) -> Bool {
         isNewlyMissed(list) || UTF8Order.areEqual(catalog.listNames[list] ?? lost.string, lost.string)
     }
 
-    /// Whether a directory is that of a deleted list, stays only for what else is in it, and can be
-    /// that of `list` from now on.
+    /// Whether a directory belongs to a deleted list, remains only because of other contents, and
+    /// can become the directory of `list`.
     private func isLeft(_ directory: TaskPath, to list: String) -> Bool {
         guard let owner = lists.id(directory), owner != list, catalog.listNames[owner] == nil,
             !catalog.hasLiving(inList: owner), !isNewlyMissed(list)
@@ -231,7 +240,8 @@ extension TaskSync {
         return lists.path(list) == nil || (try? folder.hasDirectory(directory)) == true
     }
 
-    /// A deleted list has no directory any more. Should it be made again, its name is remembered.
+    /// Forgets the directory of a deleted list. Its name is remembered in case the list is
+    /// recreated.
     private func forget(deleted list: String, at directory: TaskPath) async throws {
         lists.remove(list)
         try await client.transaction { transaction in
@@ -241,8 +251,8 @@ extension TaskSync {
         }
     }
 
-    /// Whether the directory of a list was first missed a moment ago: what has become of it is
-    /// about to be told, and comes first.
+    /// Whether the directory of a list was first found missing a moment ago. The event about it is
+    /// expected and handled first.
     func isRecentlyMissed(_ list: String) -> Bool {
         let now = environment.now()
         let since = missedLists[list] ?? now
@@ -250,14 +260,14 @@ extension TaskSync {
         return now < since + .seconds(5)
     }
 
-    /// Whether that has been noticed already, and was a moment ago.
+    /// Whether the directory of a list was found missing before, and not long ago.
     func isNewlyMissed(_ list: String) -> Bool { missedLists[list] != nil && isRecentlyMissed(list) }
 
-    /// Whether nothing may be put into a directory yet, since it is not where it was. One that is
-    /// made there at that moment would be taken for the list. One that has been missed for longer
-    /// is made.
+    /// Whether nothing may be written into a directory yet because it is missing: a directory that
+    /// is created at that moment would be taken for the list's. One that is missing for longer is
+    /// created.
     ///
-    /// - Parameter known: what has been found out.
+    /// - Parameter known: The results for directories that were checked already.
     func awaitsNews(of directory: TaskPath, _ known: inout [TaskPath: Bool]) throws(FolderError) -> Bool {
         guard let list = lists.id(directory) else { return false }
         if let known = known[directory] { return known }
@@ -269,16 +279,17 @@ extension TaskSync {
         return awaits
     }
 
-    /// Notes what the document of a list says. Others whose directories are to be called otherwise by that follow.
+    /// Records the contents of a list's document. Other lists whose names change as a result are
+    /// renamed later.
     func learn(list view: DocumentSnapshot) {
-        // Of a list that is not the user's own and not followed nothing is shown.
+        // Lists that are neither the user's own nor followed are not shown.
         guard !view.exists || isUsable(view) else { return }
         catalog.update(list: view)
         let name = view.exists ? TaskList(fields: view.fields).name : nil
         let affected = listBook.set(
             view.name.id,
             name.map {
-                NameAllocator.Claim(place: "", title: $0, time: view.createTime, isExact: ListIndex.isExact($0))
+                NameAllocator.Request(place: "", title: $0, time: view.createTime, isExact: ListIndex.isExact($0))
             })
         if !view.exists {
             misnamedLists.remove(view.name)
@@ -291,7 +302,8 @@ extension TaskSync {
         }
     }
 
-    /// A directory has moved with all that is in it, also with lists that are to be elsewhere.
+    /// Retries the lists in a directory that has moved with all its contents, including lists that
+    /// belong elsewhere.
     private func retryLists(within directory: TaskPath, _ database: DatabaseName) {
         for (list, path) in lists.paths where path != directory && path.isBeneath(directory) {
             guard !UTF8Order.areEqual(catalog.listNames[list] ?? "", path.string),
@@ -301,15 +313,15 @@ extension TaskSync {
         }
     }
 
-    /// A directory has another name or none now: those that had to take other names because of it may have theirs.
+    /// Retries the lists that had to take other names, because a directory was renamed or removed.
     func retryMisnamedLists(but name: DocumentName? = nil) {
         retriedLists.formUnion(misnamedLists.filter { $0 != name && lists.path($0.id) != nil })
     }
 
-    /// Tasks that came before their list are in the root. Those of a list that has lost its directory may be in one
-    /// that another list has got since.
+    /// Retries tasks that arrived before their list and are in the root, and those in the list's directory whose own
+    /// list has lost it.
     ///
-    /// - Parameter list: nil: any.
+    /// - Parameter list: The list; nil for any.
     func retryMisplaced(in list: String? = nil) {
         if let list, let directory = lists.path(list) {
             retries.formUnion(index.tasks(in: directory).filter { catalog[$0].map { $0.list != list } ?? false })
@@ -323,11 +335,11 @@ extension TaskSync {
         }
     }
 
-    /// The list that a file beside the others of `list` is in: none as long as nothing is known of that but its id.
+    /// Returns the list of a file in the directory of `list`: nil if only its id is known.
     func knownList(_ list: String?) -> String? { list.flatMap { lists.path($0) == nil ? nil : $0 } }
 
-    /// Removes the directory of a list that was deleted, if nothing is in it any more. One that has
-    /// got tasks meanwhile is made again, as by `importFiles`: whoever deleted it did not see them.
+    /// Removes the directory of a deleted list if it is empty. A list that has got tasks in the
+    /// meantime is recreated, as by `importFiles`: the user who deleted it did not see them.
     func removeDeletedList(_ name: DocumentName) async throws {
         let list = name.id
         let view = try await client.document(name)
@@ -339,13 +351,13 @@ extension TaskSync {
         }
         deletedLists.remove(name)
         try await forget(deleted: list, at: path)
-        // The one above it may have stayed only for this.
+        // The directory above may have remained only because of this one.
         removeIfEmpty(path.parent)
         retryMisnamedLists()
     }
 
-    /// Makes a list that was deleted again if living tasks are in it. What the catalog shows of
-    /// these may be older than the delete is.
+    /// Recreates a deleted list if it contains living tasks. The catalog may be older than the
+    /// delete.
     private func makeAgain(deleted name: DocumentName, at path: TaskPath) async throws -> DocumentSnapshot? {
         guard catalog.hasLiving(inList: name.id), ListIndex.mayMake(name.id, configuration.userID) else { return nil }
         let tasks = catalog.living.filter { $0.list == name.id }.map(\.id)
@@ -361,7 +373,7 @@ extension TaskSync {
         }
     }
 
-    /// Tries again where something was in the way.
+    /// Tries again to remove the directories of deleted lists that were not empty.
     func removeDeletedLists() async throws {
         for name in deletedLists.sorted(by: { $0.id < $1.id }) {
             if lists.path(name.id) == nil || catalog.listNames[name.id] != nil { deletedLists.remove(name) }
@@ -369,8 +381,8 @@ extension TaskSync {
         }
     }
 
-    /// What of a list's name goes when a user renames its directory, which was at `path`: another
-    /// machine's name that had not come to this directory yet.
+    /// Returns the name that is displaced when a user renames a list's directory at `path`: one
+    /// from another machine that was not applied to this directory yet.
     static func displaced(
         from view: DocumentSnapshot, at path: TaskPath, id: String, replica: String
     ) -> [Write] {
@@ -384,12 +396,12 @@ extension TaskSync {
             baseTime: view.updateTime, id: id)
     }
 
-    /// Whether a list's document gives it exactly this name, byte for byte: names of two Unicode forms are two.
+    /// Whether a list's document has exactly this name: names that differ in Unicode form are two.
     static func isNamed(_ view: DocumentSnapshot, _ name: String) -> Bool {
         UTF8Order.areEqual(TaskList(fields: view.fields).name, name)
     }
 
-    /// Whether a directory has the name that its list has, be it with a number.
+    /// Whether a directory has the name of its list, with or without a number.
     static func isShown(_ view: DocumentSnapshot, at path: TaskPath) -> Bool {
         let name = TaskList(fields: view.fields).name
         return (1...9).contains { (try? ListIndex.directory(named: name, from: $0) { _ in false }) == path }
@@ -403,9 +415,9 @@ extension TaskSync {
             .create(name, fields, transforms: [FieldTransform(FieldPath(key: "createdTime"), .serverTimestamp)]))
     }
 
-    /// A directory that a task or a list was moved out of goes if it is no list, and so do those
-    /// above it. One that was made only for what was to be in it may have got another name before
-    /// its own was told of: nothing would make it a list until the next start.
+    /// Removes a directory that a task or a list has left, if it belongs to no list, and those
+    /// above it. A directory that was created only for its contents may have been renamed before
+    /// its event arrived; nothing would turn it into a list until the next start.
     func removeIfEmpty(_ directory: TaskPath) {
         guard !directory.isRoot, lists.id(directory) == nil,
             (try? folder.removeDirectoryIfEmpty(directory)) == true

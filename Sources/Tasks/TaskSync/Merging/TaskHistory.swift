@@ -3,26 +3,28 @@ import DocumentModel
 import Merge
 import TaskModel
 
-/// `tasks/{id}/history/{auto}`: a value that a merge displaced, or that a user removed or replaced.
+/// The history of a task, in documents `tasks/{id}/history/{auto}`: values that a merge displaced,
+/// or that a user removed or replaced.
 ///
-/// Fields: `field` (a field path, or `__document__` for a delete), `value` (absent: the field had
-/// been removed), `baseTime`, `replacedTime` (when the remote ordered the displacement), `replica`
-/// (whose change stands), `reason`, `userId`, `origin` (who had set the value, see `TaskOrigin`),
-/// `listId` (where the task was; both for whom the list is shared with); `dismissedTime` once
-/// somebody has looked at it, and from the start for a value that a user removed or replaced, which
-/// is no conflict.
+/// Fields: `field` (a field path, or `__document__` for a delete), `value` (absent if the field had
+/// been removed), `baseTime`, `replacedTime` (when the server committed the displacement),
+/// `replica` (whose change is in force), `reason`, `userId`, `origin` (of the displaced value, see
+/// `TaskOrigin`), `listId` (the task's list; both are for the users with whom the list is shared);
+/// `dismissedTime` once a user has settled it, and from the start for a value that a user removed
+/// or replaced, which is no conflict.
 enum TaskHistory {
     static let collection = "history"
 
-    /// The reasons of entries that a user's own change made. The trash shows their attachments, and
-    /// they are kept for as long as it keeps what is in it.
+    /// The reasons of entries from a user's own changes. The trash shows their attachments, and
+    /// they are kept as long as its contents.
     static let ownReasons = [Merge.DisplacedValue.Reason.removed, .replaced].map(\.rawValue)
 
-    /// The writes that keep what a change of a document, which had `theirs`, displaced.
+    /// Returns the writes that keep the displaced values of a change of a document with the fields
+    /// `theirs`.
     ///
     /// - Parameters:
-    ///   - id: unique to this merge; the entries' ids begin with it.
-    ///   - isDismissed: whether they are kept, but are no conflict that somebody should look at.
+    ///   - id: An id that only this merge has; the entries' ids begin with it.
+    ///   - isDismissed: Whether the entries are no conflicts that a user should settle.
     static func writes(
         of displaced: [Merge.DisplacedValue], from theirs: [String: Value], task: DocumentName, userID: UserID,
         replica: String, baseTime: Timestamp?, id: String, isDismissed: Bool = false
@@ -49,7 +51,7 @@ enum TaskHistory {
 }
 
 extension RebasePolicies {
-    /// How tasks and lists that changed on two sides are brought together: the rules of the sync model, with history.
+    /// The rules for merging tasks and lists that changed on two sides, with history.
     package static let tasks = RebasePolicies([
         "tasks": TaskRebasePolicy(
             rules: MergingPolicy(

@@ -2,17 +2,17 @@ import DocumentClient
 package import DocumentModel
 import Merge
 
-/// Who set something of a task last, as the task's document tells.
+/// The origin of a task's field: the last change of it, according to the task's document.
 ///
-/// `createdBy` is the replica that made the task. `origins` maps the path of each field that was
-/// changed since to `by` (a replica's id), `time` (the commit's; absent where the value has it as
-/// its own `createdTime`) and, where a merge made the value, `rule`.
+/// `createdBy` is the replica that created the task. `origins` maps the path of each field that was
+/// changed since to `by` (a replica's id), `time` (of the commit; absent if the value has it as its
+/// own `createdTime`) and, if a merge made the value, `rule`.
 package struct TaskOrigin: Sendable, Hashable {
-    /// nil: another client, which does not say.
+    /// The replica; nil for another client, which does not record it.
     package var replica: String?
-    /// nil until the remote has ordered the change.
+    /// The time of the change; nil until the server has committed it.
     package var time: Timestamp?
-    /// `merged`, `changedOnBothSides` or `overlappingText`; nil where nobody else had changed the field.
+    /// `merged`, `changedOnBothSides` or `overlappingText`; nil if no other change was merged.
     package var rule: String?
 
     static let field = "origins"
@@ -24,15 +24,17 @@ package struct TaskOrigin: Sendable, Hashable {
         self.rule = rule
     }
 
-    /// Of a field that has no entry, from the task's document: as the task was made.
+    /// Creates the origin of a field without an entry from the task's document: the creation of the
+    /// task.
     init(creating document: [String: Value]) {
         self.init(
             replica: document[Self.creator]?.stringValue, time: document["createdTime"]?.timestampValue)
     }
 
-    /// From an entry of `origins`, or `origin` of a history entry; nil for what is none.
+    /// Reads an entry of `origins`, or the field `origin` of a history entry; nil if it is not
+    /// valid.
     ///
-    /// - Parameter value: what it tells of.
+    /// - Parameter value: The value that it describes.
     init?(_ entry: Value?, of value: Value?) {
         guard let entry = entry?.mapValue else { return nil }
         self.init(
@@ -40,7 +42,7 @@ package struct TaskOrigin: Sendable, Hashable {
             rule: entry["rule"]?.stringValue)
     }
 
-    /// Fields that only go along with others, or that nobody sets by hand.
+    /// Fields that only change together with others, or that no user sets.
     private static let silent: Set<String> = [
         "dueHasTime", "completedTime", "updatedTime", "createdTime", "userId", "signatures", "snoozes",
     ]
@@ -52,10 +54,10 @@ package struct TaskOrigin: Sendable, Hashable {
 }
 
 extension Mutation {
-    /// The number of times in one change from which occurrences go without.
+    /// The number of times in one change from which occurrences get none.
     private static let timeLimit = 200
 
-    /// The same change of a task, saying which replica made it.
+    /// Returns the same change of a task with the replica that made it.
     func signed(by replica: String) -> Mutation {
         var (fields, mask, transforms) = (fields, mask, transforms)
         if kind == .create {
@@ -69,19 +71,20 @@ extension Mutation {
             let entry = FieldPath(key: TaskOrigin.field).appending(path.description)
             let isElement = path.segments.first.map(["attachments", "instances"].contains) ?? false
             if isElement, fields.value(at: path.segments[...]) == nil {
-                // Each has a key of its own: entries of those that are gone would gather for good.
+                // Each has a key of its own, and entries of removed ones would accumulate forever.
                 mask.append(entry)
                 continue
             }
             fields.setValue(.string(replica), at: entry.appending("by").segments[...])
-            // A write has few transforms, and a task many attachments, each of which says itself when it came.
+            // A write has few transforms and a task many attachments, each of which has its own
+            // time.
             if path.segments.count == 2, times.contains(path.appending("createdTime")) {
                 mask.append(entry)
                 continue
             }
             // An older entry may have had a rule.
             mask += [entry.appending("by"), entry.appending("rule")]
-            // A vault may bring the occurrences of years at once.
+            // An import may contain the occurrences of years.
             if path.segments.first == "instances", transforms.count >= Self.timeLimit {
                 mask.append(entry.appending("time"))
                 continue

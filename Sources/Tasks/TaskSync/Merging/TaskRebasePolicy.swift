@@ -3,7 +3,7 @@ import DocumentModel
 import Merge
 import Reconciliation
 
-/// The rules for tasks that changed on two sides, as `TaskMerge` has them.
+/// The rules for tasks that changed on two sides, as `TaskMerge` defines them.
 struct TaskRebasePolicy: RebasePolicy {
     let rules: MergingPolicy
 

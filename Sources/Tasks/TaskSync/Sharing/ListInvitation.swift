@@ -1,9 +1,11 @@
 package import DocumentModel
 package import TaskModel
 
-/// An invitation to a list that waits for its recipient, as `invitations/{from}.{to}.{list}` says.
+/// An invitation to a list that its recipient has not answered, in a document
+/// `invitations/{from}.{to}.{list}`.
 ///
-/// The server's rules let only the owner of the list make it. The texts come from the other account.
+/// The server's rules let only the owner of the list create it. The texts come from the other
+/// account.
 package struct ListInvitation: Sendable, Hashable {
     /// The document's id.
     package let id: String
@@ -12,19 +14,20 @@ package struct ListInvitation: Sendable, Hashable {
     package let to: UserID
     package let list: String
     package let listName: String
-    /// The e-mail addresses of both, as the owner gave them.
+    /// The e-mail addresses of owner and recipient, as the owner entered them.
     package let fromName: String
     package let toName: String
-    /// nil until the server has ordered it.
+    /// The time of the invitation; nil until the server has committed it.
     package let time: Timestamp?
 
     static let collection = "invitations"
-    /// Users whose invitations this user does not want, as `blocks/{user}.{other}`.
+    /// The collection of users whose invitations this user does not want, in documents
+    /// `blocks/{user}.{other}`.
     static let blocks = "blocks"
     private static let fromField = FieldPath(key: "from")
     private static let toField = FieldPath(key: "to")
 
-    /// Returns nil for a document that is no invitation.
+    /// Reads a document; nil if it is no invitation.
     init?(id: String, fields: [String: Value]) {
         guard let from = fields["from"]?.stringValue, let to = fields["to"]?.stringValue,
             let list = fields["listId"]?.stringValue, !list.isEmpty
@@ -39,10 +42,11 @@ package struct ListInvitation: Sendable, Hashable {
         time = fields["createdTime"]?.timestampValue
     }
 
-    /// The document id of an invitation.
+    /// Returns the document id of an invitation.
     static func id(from: UserID, to: UserID, list: String) -> String { "\(from).\(to).\(list)" }
 
-    /// The queries whose results are the invitations to and from a user, and the users that the user blocks.
+    /// Returns the queries for the invitations to and from a user, and for the users that the user
+    /// blocks.
     static func queries(of user: UserID, in database: DatabaseName) -> [Query] {
         let parent = ParentName(database)
         return [

@@ -3,8 +3,8 @@ import DocumentModel
 
 /// The rules for lists that changed on two sides.
 ///
-/// A list that was deleted elsewhere and is made again by an edit here comes back without its
-/// members: the server lets only the members themselves join, with a new invitation.
+/// A list that was deleted elsewhere and that an edit here recreates comes back without its
+/// members: the server lets members join only on their own, with a new invitation.
 struct ListRebasePolicy: RebasePolicy {
     let rules: MergingPolicy
 

@@ -1,15 +1,15 @@
 import DocumentModel
 package import TaskModel
 
-/// Whose a list is and who may use it, as its document says.
+/// The owner and the members of a list, according to its document.
 package struct ListSharing: Sendable, Hashable {
     package var owner: UserID?
-    /// The users who may read and write its tasks besides the owner.
+    /// The users besides the owner who may read and write its tasks.
     package var members: [UserID]
-    /// What to call owner and members, by id: their e-mail addresses when the list was shared.
+    /// The names of owner and members, by id: their e-mail addresses when the list was shared.
     package var names: [UserID: String]
 
-    /// `lists/{id}.names`.
+    /// The field `names` of a list's document.
     static let namesField = FieldPath(key: "names")
 
     init(fields: [String: Value]) {
@@ -22,10 +22,11 @@ package struct ListSharing: Sendable, Hashable {
         self.names = Dictionary(names) { $1 }
     }
 
-    /// The owner, if it is another user who lets `user` use the list.
+    /// Returns the owner, if it is another user who shares the list with `user`.
     func host(of user: UserID) -> UserID? { owner != user && members.contains(user) ? owner : nil }
 
-    /// Whose a task in a list is: the list's owner's, so that it stays with the others when a member leaves.
+    /// Returns the owner of tasks in a list: the list's owner, so that the tasks stay with the
+    /// others when a member leaves.
     static func owner(ofTasksIn list: String?, hosts: [String: UserID], user: UserID) -> UserID {
         list.flatMap { hosts[$0] } ?? user
     }

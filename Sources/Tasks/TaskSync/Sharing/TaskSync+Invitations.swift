@@ -3,9 +3,11 @@ import DocumentModel
 import SystemIO
 package import TaskModel
 
-/// Invitations to lists: nothing of a list comes here before its invitation is accepted.
+/// Sends and answers invitations to lists. Nothing of a list is downloaded before its invitation is
+/// accepted.
 extension TaskSync {
-    /// The invitations that wait for an answer, oldest first: those to this user and those that this user sent.
+    /// Returns the invitations that were not answered, oldest first: those to this user and those
+    /// that this user sent.
     package func invitations() async throws -> [ListInvitation] {
         let user = configuration.userID
         let found = try await client.reading { transaction -> [ListInvitation] in
@@ -19,12 +21,12 @@ extension TaskSync {
         }
     }
 
-    /// Invites a user to a list of this user's own. The list is shared once the other has accepted.
-    /// Waits for the network.
+    /// Invites a user to a list that this user owns. The list is shared when the other user has
+    /// accepted. Waits for the network.
     ///
     /// - Parameters:
-    ///   - name: the other's e-mail address.
-    ///   - ownName: this account's.
+    ///   - name: The other user's e-mail address.
+    ///   - ownName: This account's e-mail address.
     package func invite(_ user: UserID, named name: String, to list: String, ownName: String) async throws {
         let me = configuration.userID
         let (document, invitation, listName) = try await withExclusiveAccess {
@@ -61,7 +63,7 @@ extension TaskSync {
         }
     }
 
-    /// Begins to use a list to which this user is invited. Waits for the network.
+    /// Accepts an invitation and starts to follow the list. Waits for the network.
     package func accept(_ invitation: ListInvitation) async throws {
         let me = configuration.userID
         guard hosts.count < configuration.followedLists else {
@@ -84,7 +86,7 @@ extension TaskSync {
         }
     }
 
-    /// Removes an invitation: its recipient declines it, its sender takes it back.
+    /// Removes invitations: their recipient declines them, or their sender withdraws them.
     package func remove(_ invitations: [ListInvitation]) async throws {
         try await client.transaction { transaction in
             for invitation in invitations {
@@ -97,13 +99,13 @@ extension TaskSync {
         }
     }
 
-    /// The accounts whose invitations are refused.
+    /// Returns the accounts whose invitations are refused.
     package func blockedUsers() async throws -> [BlockedUser] {
         let user = configuration.userID
         let found = try await client.reading { transaction in
             let query = ListInvitation.queries(of: user, in: transaction.databaseName)[2]
             return try transaction.documents(query).compactMap { view -> BlockedUser? in
-                // The part behind the user's own id.
+                // The part after the user's own id.
                 guard view.name.id.utf8.starts(with: "\(user).".utf8) else { return nil }
                 let other = String(view.name.id.dropFirst(user.rawValue.count + 1))
                 return BlockedUser(user: UserID(other), name: view.fields["name"]?.stringValue ?? other)
@@ -112,10 +114,10 @@ extension TaskSync {
         return found.sorted { ($0.name, $0.user) < ($1.name, $1.user) }
     }
 
-    /// Refuses all invitations of a user from now on and declines those that wait; or takes that back. Lists that are
-    /// shared already stay shared.
+    /// Refuses all invitations of a user from now on and declines the open ones; or ends that.
+    /// Lists that are shared already stay shared.
     ///
-    /// - Parameter name: the other's e-mail address.
+    /// - Parameter name: The other user's e-mail address.
     package func setBlocked(_ other: UserID, named name: String, _ isBlocked: Bool) async throws {
         let user = configuration.userID
         guard other != user else { throw TaskSyncError(.invalid, "This is your own account.") }
@@ -136,7 +138,8 @@ extension TaskSync {
         }
     }
 
-    /// Waits until the server has all of a document: it refuses an invitation to a list that it does not know.
+    /// Waits until all changes of a document were sent: the server refuses an invitation to a list
+    /// that it does not know.
     private func untilSent(_ document: DocumentName) async throws {
         for _ in 0..<40 {
             if try await client.reading({ try $0.pending(document).isEmpty }) { return }

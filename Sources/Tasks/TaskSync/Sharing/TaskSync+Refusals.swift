@@ -2,11 +2,12 @@ import DocumentClient
 import DocumentModel
 import TaskFolder
 
-/// Changes of lists, machines and invitations that the server refuses. Those of tasks are told with the tasks.
+/// Reports changes of lists, machines and invitations that the server refuses. Those of tasks are
+/// reported with the tasks.
 extension TaskSync {
     private static let toldRefusals = 20
 
-    /// One problem for each document that the server refuses a change of, as long as it does.
+    /// Returns a problem for each document of which the server refuses a change.
     package func refusals() async throws -> [SyncProblem] {
         var told: [String: SyncProblem] = [:]
         for pending in try await client.pendingMutations(limit: 1000, parkedOnly: true) {

@@ -4,16 +4,18 @@ import SystemService
 import TaskFolder
 package import TaskModel
 
-/// Lists that users share: each sees the others' as a directory of its own.
+/// Follows lists that users share. Each user sees the lists of others as directories among their
+/// own.
 extension TaskSync {
-    /// Others' lists that this user may use.
+    /// Returns the query for the lists of other users that this user may use.
     static func sharedLists(with userID: UserID, in database: DatabaseName) -> Query {
         Query(
             parent: ParentName(database), collectionID: "lists",
             filter: .field(FieldPath(key: "sharedWith"), .arrayContains, .string(userID.rawValue)))
     }
 
-    /// What makes up a list of somebody else's that this user may use: its tasks, and what merges displaced of them.
+    /// Returns the queries for the contents of another user's list: its tasks, and the values that
+    /// merges displaced of them.
     private static func queries(of list: String, host: UserID, in database: DatabaseName) -> [Query] {
         let parent = ParentName(database)
         let filter = Query.Filter.and([
@@ -26,11 +28,11 @@ extension TaskSync {
         ]
     }
 
-    /// Reads what was known to be shared when the last run ended.
+    /// Reads the lists that were shared when the last run ended.
     func loadHosts() async throws {
         hosts = try await client.reading { transaction in
             try HostRecord.hosts(in: SyncTables(transaction).state("hosts") ?? "").filter { list, host in
-                // A list that is here has one owner only.
+                // A list that is here has one owner.
                 let name = try DocumentName(database: transaction.databaseName, collection: "lists", id: list)
                 let view = try transaction.document(name)
                 return !view.exists || ListSharing(fields: view.fields).owner == host
@@ -38,12 +40,12 @@ extension TaskSync {
         }
     }
 
-    /// Keeps fresh what was known to be shared when the last run ended.
+    /// Keeps the lists up to date that were shared when the last run ended.
     func loadSharing() async throws {
         for (list, host) in hosts.sorted(by: { $0.key < $1.key }) { try await watch(list, of: host) }
     }
 
-    /// Whether a list is the user's own or one of others that this machine follows.
+    /// Whether a list is the user's own, or another user's that this machine follows.
     func isUsable(_ list: DocumentSnapshot) -> Bool {
         let owner = ListSharing(fields: list.fields).owner
         return owner == nil || owner == configuration.userID || hosts[list.name.id] != nil
@@ -62,8 +64,9 @@ extension TaskSync {
             for: key)
     }
 
-    /// After a list was learnt of: begins to watch it when it is shared with this user, and lets it
-    /// go when it is not any more. Answers whether there is something new to wait for.
+    /// Starts to follow a list that is shared with this user, or stops when it is no longer shared.
+    ///
+    /// - Returns: Whether documents have to be awaited.
     @discardableResult func followSharing(of view: DocumentSnapshot) async throws -> Bool {
         let list = view.name.id
         let host = view.exists ? ListSharing(fields: view.fields).host(of: configuration.userID) : nil
@@ -79,13 +82,13 @@ extension TaskSync {
 
     private func watch(_ list: String, of host: UserID) async throws {
         let database = try await client.reading { $0.databaseName }
-        // One that the server does not let this account watch must not keep the others from being current.
+        // If the server refuses to let this account watch the list, the other queries must stay
+        // current nevertheless.
         try await client.keep(Self.queries(of: list, host: host, in: database), areOptional: true)
     }
 
-    /// The list is not shared with this user any more. Its files stay, and become the user's own:
-    /// nothing of them is taken away, and nothing that is done to them from now on reaches the
-    /// others.
+    /// Stops to follow a list that is no longer shared with this user. Its files stay and become
+    /// the user's own; changes of them no longer reach the others.
     private func letGo(_ list: String) async throws {
         guard let host = hosts.removeValue(forKey: list) else { return }
         let database = try await client.reading { $0.databaseName }
@@ -98,7 +101,7 @@ extension TaskSync {
                 try tables.removeFile(task)
                 try tables.unhold(task)
                 try tables.removeAttachments(of: task)
-                // What was not sent is in the files, and the remote would refuse it.
+                // Unsent changes are in the files, and the server would refuse them.
                 try transaction.giveUp(DocumentName(database: database, collection: "tasks", id: task))
             }
             try transaction.giveUp(DocumentName(database: database, collection: "lists", id: list))
@@ -119,7 +122,7 @@ extension TaskSync {
             catalog.remove(task: task)
             _ = names.set(task, nil)
         }
-        // There is room for one more.
+        // There is room for one more list.
         if let next = unfollowed.min(by: { $0.id < $1.id }) { retriedLists.insert(next) }
         logger.notice("a list is not shared with this account any more; its files stay as tasks of its own: \(name)")
         try await rescan(isFirst: false)
@@ -127,8 +130,8 @@ extension TaskSync {
 
     // MARK: Commands
 
-    /// Takes a list from a user, or from all, and takes back invitations that wait. Where the list
-    /// is somebody else's, this user leaves it.
+    /// Stops to share a list with a user, or with all, and withdraws open invitations. If the list
+    /// belongs to another user, this user leaves it.
     package func unshare(_ list: String, from user: UserID?) async throws {
         if hosts[list] != nil {
             guard user == nil || user == configuration.userID else {
@@ -176,7 +179,7 @@ extension TaskSync {
         }
     }
 
-    /// This user does not use somebody else's list any more; for the others it stays.
+    /// Leaves another user's list, which stays for its other users.
     func leave(_ list: String) async throws {
         let user = configuration.userID
         try await client.transaction { transaction in
@@ -194,7 +197,8 @@ extension SyncTables {
     }
 }
 
-/// The lists of others and their owners as a text, a line each. Ids come from elsewhere and may hold any character.
+/// The lists of other users with their owners as text, one per line. Ids are encoded, because they
+/// may contain any character.
 enum HostRecord {
     static func text(of hosts: [String: UserID]) -> String {
         hosts.map { "\(escaped($0.key)) \(escaped($0.value.rawValue))" }.sorted().joined(separator: "\n")

@@ -2,7 +2,8 @@ import ObjectStorage
 import SQLite
 import TaskFolder
 
-/// The tables of the bridge, in the document client's file and so in its transactions.
+/// The tables of the bridge. They are in the document client's file, so that they share its
+/// transactions.
 enum SyncSchema {
     static let component = "sync"
 
@@ -58,7 +59,7 @@ enum SyncSchema {
                 """),
         SQLiteMigration(
             "checksums",
-            // sum: of the columns in `SyncSums`.
+            // The checksum of the columns in `SyncSums`.
             sql: SyncSums.all.map { table, columns in
                 """
                 ALTER TABLE \(table) ADD COLUMN sum INTEGER;
@@ -76,8 +77,8 @@ enum SyncSchema {
     ]
 }
 
-/// The columns that the checksums of the bridge's tables cover: what may become an edit, a move or
-/// a delete if it is damaged.
+/// The columns that the checksums of the bridge's tables cover: those whose damage could cause an
+/// edit, a move or a delete.
 enum SyncSums {
     static let stamp = "device, inode, size, modified, modified_nanos, changed, changed_nanos"
     static let file = "task, path, list, \(stamp), bytes"
@@ -90,27 +91,27 @@ enum SyncSums {
     ]
 }
 
-/// What the bridge remembers of a task file.
+/// The known state of a task file.
 struct FileRow: Sendable {
     var task: String
     var path: TaskPath
-    /// The list of the task when the file was last in step; nil: the default list.
+    /// The list of the task when the file was last in step; nil for the default list.
     var list: String?
     var stamp: FileStamp
-    /// The shadow.
+    /// The shadow: the bytes of the file when it was last in step.
     var bytes: [UInt8]
 }
 
-/// What the bridge remembers of an attachment's file, which is whole and verified.
+/// The known state of an attachment's file, which is complete and verified.
 struct AttachmentRow: Sendable, Hashable {
     var task: String
     var attachment: String
     var name: String
-    /// Lower-case hex.
+    /// The digest in lower-case hexadecimal digits.
     var sha256: String
-    /// The key of the object through which the content is found, as far as it is known.
+    /// The key of the object that identifies the content, if it is known.
     var content: String?
-    /// Of the chunks of a long file.
+    /// The fingerprints of the chunks of a long file.
     var marks: ChunkFingerprints?
     var stamp: FileStamp
 

@@ -6,7 +6,7 @@ import SQLite
 import SystemIO
 import TaskFolder
 
-/// The bridge's tables inside one transaction.
+/// The tables of the bridge in one transaction.
 struct SyncTables {
     let database: SQLiteDatabase
 
@@ -28,12 +28,12 @@ struct SyncTables {
         try database.execute("INSERT OR REPLACE INTO sync_state VALUES (?, ?)", [.text(key), .text(value)])
     }
 
-    /// The move of Ferry's own that may have been made already, and is not noted yet.
+    /// Returns Ferry's own move that may have been made but is not recorded yet.
     func move() throws -> (from: TaskPath, to: TaskPath)? { try moves("move").first }
 
     func setMove(_ move: (from: TaskPath, to: TaskPath)?) throws { try setMoves(move.map { [$0] } ?? [], "move") }
 
-    /// Those of earlier runs, where nobody could look since.
+    /// Returns the moves of earlier runs whose results could not be seen since.
     func unfinishedMoves() throws -> [(from: TaskPath, to: TaskPath)] { try moves("unfinished-moves") }
 
     func setUnfinishedMoves(_ moves: [(from: TaskPath, to: TaskPath)]) throws {
@@ -41,7 +41,7 @@ struct SyncTables {
     }
 
     private func moves(_ key: String) throws -> [(from: TaskPath, to: TaskPath)] {
-        // No name has a line break in it.
+        // No name contains a line break.
         let paths = try state(key)?.split(separator: "\n").compactMap { try? TaskPath(String($0)) } ?? []
         return stride(from: 1, to: paths.count, by: 2).map { (paths[$0 - 1], paths[$0]) }
     }
@@ -55,7 +55,10 @@ struct SyncTables {
 
     private static let findFile = "SELECT \(SyncSums.file), sum FROM sync_file WHERE task = ?"
 
-    /// - Throws: `SQLiteError` with `.damagedRow`, as all that reads rows with checksums.
+    /// Returns the row of a task's file.
+    ///
+    /// - Throws: `SQLiteError` with `.damagedRow`, like all functions that read rows with
+    ///   checksums.
     func file(_ task: String) throws -> FileRow? {
         try database.first(Self.findFile, [.text(task)]) { row in
             try row.checkIntact(0..<11, sum: 11)
@@ -63,7 +66,7 @@ struct SyncTables {
         } ?? nil
     }
 
-    /// Every file without its bytes.
+    /// Returns all files without their bytes.
     func files() throws -> [FileRow] {
         var rows: [FileRow] = []
         try database.query("SELECT \(SyncSums.file), sum FROM sync_file") { row in
@@ -73,7 +76,7 @@ struct SyncTables {
         return rows
     }
 
-    /// Every file with its bytes.
+    /// Returns all files with their bytes.
     func shadows() throws -> [FileRow] {
         var rows: [FileRow] = []
         try database.query("SELECT \(SyncSums.file), sum FROM sync_file") { row in
@@ -91,7 +94,7 @@ struct SyncTables {
 
     func put(_ row: FileRow) throws {
         try noteVersion(of: row.task, before: row.bytes)
-        // A path that another task had is that task's no longer.
+        // Another task may have had the path.
         try database.execute(
             "DELETE FROM sync_file WHERE path = ? AND task <> ?", [.text(row.path.string), .text(row.task)])
         try database.execute(
@@ -104,7 +107,8 @@ struct SyncTables {
         try database.execute("DELETE FROM sync_write WHERE task = ?", [.text(row.task)])
     }
 
-    /// Announces what the files of known tasks are about to say: `put` takes it back.
+    /// Records the contents that are about to be written to the files of known tasks; `put` removes
+    /// the record.
     func announce(_ writes: [(task: String, bytes: [UInt8])]) throws {
         for write in writes {
             try database.execute(
@@ -112,7 +116,7 @@ struct SyncTables {
         }
     }
 
-    /// What was announced when the last run ended, by task.
+    /// Returns the contents that were recorded when the last run ended, by task.
     func announced() throws -> [String: [UInt8]] {
         var writes: [String: [UInt8]] = [:]
         try database.query("SELECT task, bytes FROM sync_write") { writes[$0.text(0)] = $0.bytes(1) }
@@ -147,7 +151,7 @@ struct SyncTables {
         try database.execute("DELETE FROM sync_list WHERE list = ?", [.text(list)])
     }
 
-    /// What a list was called that is gone; nil where nobody deleted it, or it is back.
+    /// Returns the former name of a deleted list; nil if it was not deleted, or exists again.
     func nameOfDeleted(list: String) throws -> String? { try state("deleted-list \(list)") }
 
     func setNameOfDeleted(list: String, _ name: String?) throws {
@@ -192,7 +196,7 @@ struct SyncTables {
 
     private static let orphaned = "left-beside "
 
-    /// By task; see `TaskSync.trashBeside`.
+    /// Returns the attachments of deleted tasks, by task; see `TaskSync.trashBeside`.
     func orphans() throws -> [String: OrphanedAttachments] {
         var found: [String: OrphanedAttachments] = [:]
         try database.query("SELECT key, value FROM sync_state WHERE key GLOB ?", [.text(Self.orphaned + "*")]) { row in
@@ -224,7 +228,7 @@ struct SyncTables {
 
     // MARK: Local trash
 
-    /// When each entry was first seen.
+    /// Returns the times when the entries of the local trash were first seen.
     func trashed() throws -> [String: Retention.Moment] {
         var seen: [String: Retention.Moment] = [:]
         try database.query("SELECT entry, remote, local FROM sync_trash") { row in
@@ -246,7 +250,7 @@ struct SyncTables {
 
     // MARK: Damage
 
-    /// The rows of files that are not what was stored, by their row ids. Any of their values may be wrong.
+    /// Returns the damaged rows of files, by their row ids. Any of their values may be wrong.
     func damagedFiles() throws -> [(id: Int64, row: FileRow?)] {
         var damaged: [(id: Int64, row: FileRow?)] = []
         try database.query("SELECT \(SyncSums.file), sum, rowid FROM sync_file") { row in
@@ -260,7 +264,9 @@ struct SyncTables {
         try database.execute("DELETE FROM sync_file WHERE rowid = ?", [.integer(id)])
     }
 
-    /// Removes the damaged rows of the other tables, which are found out again. Returns how many there were.
+    /// Removes the damaged rows of the other tables, whose contents are found again.
+    ///
+    /// - Returns: The number of removed rows.
     func removeDamaged() throws -> Int64 {
         var count: Int64 = 0
         for (table, columns) in SyncSums.all where table != "sync_file" {

@@ -2,13 +2,13 @@ import DocumentClient
 import SQLite
 import TaskFolder
 
-/// What becomes of damaged rows in the bridge's tables.
+/// Repairs damaged rows in the bridge's tables.
 extension TaskSync {
-    /// Does without rows that are not what was stored. Called where the state file was opened for repair.
+    /// Removes damaged rows. It is called if the state file was opened for repair.
     ///
-    /// A file that is as it was when it was last in step is read again, and is in step. Any other
-    /// counts as never seen: it is united with its document, and what gives way is in the history.
-    /// So are the files of tasks whose unsent changes are lost.
+    /// A file that has the text of its row is read again and stays in step. Any other file counts
+    /// as new: it is merged with its document, and displaced values are in the history. The same
+    /// holds for the files of tasks whose unsent changes are lost.
     func repairTables() async throws {
         let lost = await client.repairs.mutations
         let damaged = try await client.transaction { transaction in
@@ -35,7 +35,7 @@ extension TaskSync {
         }
     }
 
-    /// Whether a file is that of the task that its row names, which may be wrong, too.
+    /// Whether a file belongs to the task that its row names, which may be wrong, too.
     private func isFile(_ row: FileRow) async throws -> Bool {
         if let identifier = (try? folder.identifier(row.path)) ?? nil { return identifier == row.task }
         let task = row.task

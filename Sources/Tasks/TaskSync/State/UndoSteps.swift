@@ -13,45 +13,46 @@ struct UndoStep: Sendable {
         case edit
         case remove
         case restore
-        /// Came from another machine.
+        /// The change came from another machine.
         case sync
-        /// Undid another step; not undone itself.
+        /// The change undid another step; it is not undone itself.
         case undo
-        /// A command removed an attachment, or brought one back.
+        /// A command removed or restored an attachment.
         case attachment
         /// An attachment was removed or replaced as a file, or on another machine.
         case beside
-        /// A file was saved over what had come a moment before.
+        /// A file was saved over a version that had just been written to it.
         case save
-        /// The task's file got the name that another task's file had a moment before; not undone itself.
+        /// The task's file got the name that another task's file had just before; this is not
+        /// undone itself.
         case arrival
 
-        /// Whether a command of this machine made it.
+        /// Whether a command of this machine made the change.
         var isOfCommand: Bool { !Self.others.contains(self) }
 
         fileprivate static let others = [Kind.sync, .beside, .save, .arrival]
     }
 
-    /// What became of one attachment of a task, as the document's values.
+    /// The change of one attachment of a task, as values of the document.
     struct Attachment: Sendable {
         let id: String
-        /// nil: there was none.
+        /// The value before the change; nil if there was none.
         let before: Value?
-        /// nil: there is none any more.
+        /// The value after the change; nil if there is none any more.
         let after: Value?
-        /// The history entry of another machine's change.
+        /// The history entry, if another machine made the change.
         var entry: String?
     }
 
     var id: Int64 = 0
-    /// Steps of one command have the same.
+    /// The number that the steps of one command share.
     var batch: Int64 = 0
     var kind: Kind
     var task: String
-    /// nil where the task was not there, or was and is left as it is.
+    /// The task before the change; nil if it did not exist, or is not changed by the undo.
     var before: TaskItem?
     var after: TaskItem?
-    /// Of the kinds that are about an attachment.
+    /// The changed attachment, for the kinds of steps that concern one.
     var attachment: Attachment?
 
     init(_ kind: Kind, _ task: String, attachment: Attachment) {
@@ -67,21 +68,21 @@ struct UndoStep: Sendable {
     }
 }
 
-/// The last changes, in the replica's file. What a task said is kept as the text of its file.
+/// The last changes, in the state file. The contents of tasks are kept as the texts of their files.
 struct UndoSteps {
     private let database: SQLiteDatabase
 
-    /// As many are kept of commands, and as many of changes from elsewhere.
+    /// The number of steps that are kept of commands, and of changes from elsewhere.
     private static let limit: Int64 = 500
     private static let name = "undo.md"
-    /// The versions that a buffer may be behind.
+    /// The number of versions by which an editor's buffer may be behind.
     private static let unseenLimit = 10
 
     init(_ transaction: ReplicaTransaction) {
         database = transaction.database
     }
 
-    /// Steps of one command.
+    /// Adds the steps of one command.
     func add(_ steps: [UndoStep], at time: Int64) throws {
         guard !steps.isEmpty else { return }
         let batch = try ((database.first("SELECT max(id) FROM sync_step") { $0.int64(0) }) ?? 0) + 1
@@ -93,13 +94,13 @@ struct UndoSteps {
                 continue
             }
             let (before, after) = (Self.text(step.before), Self.text(step.after))
-            // A change that no file shows, such as a snooze.
+            // The change does not appear in the file, such as a snooze.
             if step.kind == .edit, before == after, step.before?.listId == step.after?.listId { continue }
-            // What no file can say cannot be brought back from one.
+            // A task that no file can represent cannot be restored from one.
             guard (before == nil) == (step.before == nil), (after == nil) == (step.after == nil) else { continue }
             try insert(step, before, step.before?.listId, after, step.after?.listId, batch: batch, time)
         }
-        // Many changes from elsewhere must not drive out the commands of this machine.
+        // Many changes from elsewhere must not displace the commands of this machine.
         let kind = steps.first?.kind.isOfCommand == true ? Self.ofCommands : "NOT (\(Self.ofCommands))"
         try database.execute(
             "DELETE FROM sync_step WHERE \(kind) AND id <= "
@@ -109,15 +110,15 @@ struct UndoSteps {
     private static let ofCommands =
         "kind NOT IN (" + UndoStep.Kind.others.map { "'\($0.rawValue)'" }.joined(separator: ", ") + ")"
 
-    /// Whether there is a step of a history entry already.
+    /// Whether there is a step for a history entry.
     func knows(entry: String, of task: String) throws -> Bool {
         let sql = "SELECT 1 FROM sync_step WHERE task = ? AND kind = ? AND after_list = ? LIMIT 1"
         let values: [SQLiteValue] = [.text(task), .text(UndoStep.Kind.beside.rawValue), .text(entry)]
         return try database.first(sql, values) { _ in true } ?? false
     }
 
-    /// Another machine's change that is written to a file; nil for one that a command made here,
-    /// which is known already.
+    /// Returns the step for a change by another machine that is written to a file; nil for a change
+    /// by a command here, which has a step already.
     func syncStep(from old: FileRow, to new: FileRow) throws -> UndoStep? {
         guard old.bytes != new.bytes || old.list != new.list,
             let before = Self.item(old.bytes, old.list, old.path.name),
@@ -127,10 +128,10 @@ struct UndoSteps {
         return UndoStep(.sync, new.task, before: before, after: after)
     }
 
-    /// What a save of a file puts away unseen of the version that had come to it a moment before,
-    /// with the step that undoes the save; nil where it puts nothing away.
+    /// Returns the values that the save of a file replaces unseen, which had just been written to
+    /// it, with the step that undoes the save; nil if there are none.
     ///
-    /// - Parameter came: what the file said when it was last in step.
+    /// - Parameter came: The contents of the file when it was last in step.
     func unseenSave(
         of task: String, over came: TaskItem, saved: TaskItem
     ) throws -> (step: UndoStep, displaced: [Merge.DisplacedValue])? {
@@ -140,7 +141,7 @@ struct UndoSteps {
             try database.execute("DELETE FROM sync_step WHERE id = ?", [.integer(last.id)])
             displaced = UnseenVersion.displaced(before: nil, came: came, saved: saved)
         }
-        // The buffer may be from before several versions that came one after the other.
+        // The buffer may be older than several consecutive versions.
         var version = came
         for step in latest {
             guard [.sync, .edit, .undo].contains(step.kind), let after = step.after, let before = step.before,
@@ -153,12 +154,12 @@ struct UndoSteps {
         return displaced.isEmpty ? nil : (UndoStep(.save, task, before: came, after: saved), displaced)
     }
 
-    /// The newest step of a task that has not been undone.
+    /// Returns the newest step of a task that was not undone.
     func last(undoable task: String) throws -> UndoStep? {
         try steps("task = ? AND undone = 0", [.text(task)], limit: 1).first
     }
 
-    /// The steps of the newest command that has not been undone.
+    /// Returns the steps of the newest command that was not undone.
     func lastCommand() throws -> [UndoStep] {
         guard let newest = try steps("\(Self.ofCommands) AND undone = 0", [], limit: 1).first else { return [] }
         return try steps("batch = ? AND undone = 0", [.integer(newest.batch)], limit: Int(Self.limit))
@@ -192,7 +193,7 @@ struct UndoSteps {
             "SELECT id, batch, task, kind, before, before_list, after, after_list, sum FROM sync_step "
                 + "WHERE \(condition) ORDER BY id DESC LIMIT \(limit)", values
         ) { row in
-            // What cannot be trusted cannot be brought back.
+            // A damaged step cannot be undone.
             guard row.isIntact(2..<8, sum: 8), let kind = UndoStep.Kind(rawValue: row.text(3)) else { return }
             var step = UndoStep(kind, row.text(2))
             step.id = row.int64(0)

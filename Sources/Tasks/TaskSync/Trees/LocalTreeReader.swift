@@ -6,17 +6,17 @@ import SystemIO
 import TaskFolder
 import TaskModel
 
-/// The tree that the tasks directory gives: looks at everything, and identifies it.
+/// Reads the tree of the tasks directory: examines all files and directories and identifies them.
 struct LocalTreeReader {
     let folder: any TaskFolder
     let stored: StoredState
     let synced: SyncedTreeReader
     let remote: RemoteTree
     let userID: UserID
-    /// Whether the server has told of all documents by now.
+    /// Whether the server has reported all documents.
     let isServerCurrent: Bool
 
-    /// The result of a look.
+    /// The result of reading the tree.
     struct Look {
         var tree = LocalTree()
         /// The path of each file and directory that was found.
@@ -29,11 +29,11 @@ struct LocalTreeReader {
         let path: TaskPath
         let stamp: FileStamp
         let observation: Observation
-        /// The contents; `nil` if the file cannot be parsed.
+        /// The contents; nil if the file cannot be parsed.
         let file: TaskFile?
     }
 
-    /// Looks at all files and directories.
+    /// Examines all files and directories.
     ///
     /// - Throws: `FolderError` if there is no tasks directory, or it cannot be listed.
     func look() throws(FolderError) -> Look {
@@ -54,7 +54,7 @@ struct LocalTreeReader {
     /// Adds the directories, and returns the list of each.
     private func addLists(_ scan: FolderScan, _ tasks: [ScannedFile], to look: inout Look) -> [TaskPath: ListID] {
         let rows = Dictionary(stored.files.map { (Stamp($0.stamp).file, $0) }) { first, _ in first }
-        // A new file can have the number of one that is gone.
+        // A new file can have the inode number of one that is gone.
         let same = tasks.filter { file in
             guard let row = rows[Stamp(file.stamp).file] else { return false }
             return row.stamp.hasContent(of: file.stamp) || (try? folder.identifier(file.path)) == row.task
@@ -78,7 +78,7 @@ struct LocalTreeReader {
         var lists: [TaskPath: ListID] = [:]
         for path in scan.lists.sorted() {
             let known = identities.lists[Self.names(of: path)]
-            // Nothing is known of a directory that cannot be listed, not even whether it is a new one.
+            // Nothing is known about a directory that cannot be listed, not even whether it is new.
             if known == nil, scan.unreadable.contains(path) {
                 let parent = lists[path.parent].map { NodeID.list($0) }
                 look.tree.foreign.insert(Location(parent, FileName(path.name)))
@@ -88,7 +88,7 @@ struct LocalTreeReader {
             lists[path] = list
             let id = NodeID.list(list)
             look.paths[id] = path
-            // Nothing can be put into it either.
+            // Nothing can be written into it either.
             if scan.unreadable.contains(path) {
                 look.tree[id] = .unreachable(.unreadable)
                 continue
@@ -104,7 +104,7 @@ struct LocalTreeReader {
         return lists
     }
 
-    /// Returns the id for a new list: the one that every machine gives to a list of this name.
+    /// Returns the id for a new list, which every machine gives to a list with this name.
     private func newList(at path: TaskPath, _ used: some Sequence<ListID>) -> ListID {
         let taken = Set(stored.lists.map(\.list)).union(stored.listDocuments.map(\.name.id)).union(used.map(\.rawValue))
         let id = ListIndex.ids(named: path.string, of: userID).first { !taken.contains($0) }
@@ -118,7 +118,8 @@ struct LocalTreeReader {
 
     private static func names(of path: TaskPath) -> [FileName] { path.components.map { FileName(String($0)) } }
 
-    /// The tables have no numbers of directories, so that each counts as the same one at its path.
+    /// Returns the stamp of a directory. The tables contain no inode numbers of directories, so
+    /// each counts as the same one at its path.
     private static func directoryStamp(_ path: TaskPath) -> Stamp {
         let time = Stamp.Time(seconds: 0, nanoseconds: 0)
         return Stamp(
@@ -174,7 +175,7 @@ struct LocalTreeReader {
         return .present(LocalFile(location: location, stamp: Stamp(file.stamp), contents: contents))
     }
 
-    /// Reads a file, unless it is known to be as it was. Returns `nil` if it cannot be read.
+    /// Reads a file, unless it is known to be unchanged. Returns nil if it cannot be read.
     private func read(_ scanned: ScannedFile, at location: Location, _ row: FileRow?) -> FoundFile? {
         let (bytes, stamp, mark): ([UInt8], FileStamp, String?)
         if let row, row.stamp == scanned.stamp, !row.stamp.isCoarse {
@@ -235,7 +236,7 @@ struct LocalTreeReader {
         var byTask: [TaskID: [ScannedFile]] = [:]
         for file in files {
             let taskFile = file.path.taskFileOfAttachments
-            // The directory of a renamed file is still called as the file was, until it follows.
+            // The directory of a renamed file still has the file's former name until it follows.
             guard let task = tasks[taskFile] ?? former[taskFile] else { continue }
             byTask[task, default: []].append(file)
         }
@@ -277,7 +278,7 @@ struct LocalTreeReader {
         }
     }
 
-    /// The attachments of a document that have no file here.
+    /// Returns the attachments of a document that have no file here.
     private func unfiled(of task: TaskID, _ rows: [AttachmentRow]) -> [KnownAttachment] {
         let known = Set(rows.map { NodeID.attachment(AttachmentID($0.attachment), of: task) })
         return remote.nodes(of: .task(task)).filter { !known.contains($0) }.compactMap { id in
@@ -287,7 +288,7 @@ struct LocalTreeReader {
         }
     }
 
-    /// Returns the digest of a file; `nil` if it cannot be read, or changes meanwhile.
+    /// Returns the digest of a file; nil if it cannot be read, or changes at the same time.
     private func hash(_ path: TaskPath) -> ContentDigest? {
         do {
             let snapshot = try folder.openSnapshot(path)

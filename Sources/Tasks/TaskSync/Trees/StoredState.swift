@@ -5,7 +5,7 @@ import SystemIO
 import TaskFolder
 import TaskModel
 
-/// The rows and documents of one user, as one transaction saw them.
+/// The rows and documents of one user in one transaction.
 struct StoredState: Sendable {
     var files: [FileRow] = []
     var lists: [(list: String, path: TaskPath)] = []
@@ -16,10 +16,10 @@ struct StoredState: Sendable {
     var taskDocuments: [DocumentSnapshot] = []
     /// Whether the server has reported every document once.
     var isSynced = false
-    /// Whether an effect was begun of which the tables do not say that it is done.
+    /// Whether an operation was begun and the tables do not record its end.
     var hasIntents = false
     /// The directories that could not be listed when all known files had been found elsewhere, with
-    /// the times of their last changes then.
+    /// their modification times at that moment.
     var unlisted: [TaskPath: FileTime] = [:]
 
     init(_ transaction: ReplicaTransaction) throws {
@@ -39,11 +39,11 @@ struct StoredState: Sendable {
         taskDocuments = try transaction.documents(queries.tasks).filter(\.exists)
     }
 
-    /// The path of each list's directory when both last agreed.
+    /// The path of each list's directory when both sides last agreed.
     var listPaths: [String: TaskPath] { Dictionary(lists.map { ($0.list, $0.path) }) { first, _ in first } }
 }
 
-/// The tree that the documents of a replica give.
+/// Reads the tree of a replica's documents.
 struct RemoteTreeReader {
     let stored: StoredState
     let userID: UserID
@@ -56,7 +56,7 @@ struct RemoteTreeReader {
         self.stored = stored
         self.userID = userID
         let names = stored.listDocuments.map { (id: $0.name.id, name: TaskList(fields: $0.fields).name, $0.createTime) }
-        // Of two lists of one name the one that the server had first is the one above others.
+        // If two lists have the same name, the one that the server had first contains the others.
         let ordered = names.sorted { left, right in
             switch (left.2, right.2) {
             case (let a?, let b?) where a != b: a < b
@@ -69,14 +69,15 @@ struct RemoteTreeReader {
         for (id, name, _) in names { self.names[id] = place(of: name) }
     }
 
-    /// Returns the list above a list of a name, and the last part of the name.
+    /// Returns the list that contains a list with this name, and the last part of the name.
     private mutating func place(of name: String) -> (parent: NodeID?, name: FileName) {
         let parts = name.split(separator: "/")
         guard parts.count > 1, let last = parts.last else { return (nil, FileName(name)) }
         return (list(named: parts.dropLast().joined(separator: "/")), FileName(String(last)))
     }
 
-    /// Returns the list of a name. One that has no document gets the id that its directory will have.
+    /// Returns the list with a name. A list without a document gets the id that its directory will
+    /// have.
     private mutating func list(named name: String) -> NodeID? {
         if let known = byName[ExactText(name)] { return known }
         let taken = Set(stored.listDocuments.map(\.name.id)).union(stored.lists.map(\.list))
@@ -91,8 +92,8 @@ struct RemoteTreeReader {
     /// Returns the tree.
     ///
     /// - Parameters:
-    ///   - isComplete: whether the server has reported all documents.
-    ///   - now: the moment of the look, for documents that are about to go to the trash.
+    ///   - isComplete: Whether the server has reported all documents.
+    ///   - now: The present moment, for documents that are about to be moved to the trash.
     func tree(isComplete: Bool, now: Retention.Moment) -> RemoteTree {
         var tree = RemoteTree()
         tree.isComplete = isComplete
@@ -117,12 +118,13 @@ struct RemoteTreeReader {
         return tree
     }
 
-    /// Returns what a task's document says.
+    /// Returns the state that a task's document describes.
     ///
     /// - Parameters:
-    ///   - row: the task's file when both last agreed, whose layout counts where the document has none.
-    ///   - now: the moment of the look, for a document that is about to go to the trash.
-    ///   - keepsFields: whether the contents are more than a digest.
+    ///   - row: The task's file when both sides last agreed. Its layout counts if the document has
+    ///     none.
+    ///   - now: The present moment, for a document that is about to be moved to the trash.
+    ///   - keepsFields: Whether the contents are more than a digest.
     static func state(
         of view: DocumentSnapshot, _ row: FileRow?, userID: UserID, now: Retention.Moment,
         keepsFields: Bool = true
@@ -142,7 +144,7 @@ struct RemoteTreeReader {
         return .trashed(node(state, view, userID: userID), since: since ?? now)
     }
 
-    /// The fields of a list's document that no directory states.
+    /// Returns those fields of a list's document that do not follow from a directory.
     static func contents(ofList view: DocumentSnapshot) -> Contents {
         let shared = TaskList(fields: view.fields).sharedWith
         return TaskState.contents(
@@ -156,12 +158,12 @@ struct RemoteTreeReader {
             access: owner == nil || owner == userID ? .full : .member)
     }
 
-    /// The version of a document that an operation expects. A document that the server does not have
-    /// yet has none, and the start of time stands for it.
+    /// Returns the version of a document that an operation expects. For a document that the server
+    /// does not have yet it is the start of time.
     static func version(of view: DocumentSnapshot) -> Timestamp { view.updateTime ?? Timestamp(microseconds: 0) }
 }
 
-/// The tree on which both sides last agreed, as the tables of this replica give it.
+/// Reads the tree on which both sides last agreed from the tables of this replica.
 struct SyncedTreeReader {
     let stored: StoredState
     private let lists: [TaskPath: String]
@@ -176,8 +178,8 @@ struct SyncedTreeReader {
         namedTasks = Dictionary(named) { first, _ in first }
     }
 
-    /// Returns the tree. Names of lists are not in the tables: a directory that is called as its
-    /// document asks was in agreement with it, and any other one with its own name.
+    /// Returns the tree. The tables contain no names of lists: a directory with the name that its
+    /// document requests was in agreement with it, and any other one with its own name.
     func tree(_ documents: RemoteTree) -> SyncedTree {
         var tree = SyncedTree()
         for (list, path) in stored.lists {
@@ -211,24 +213,26 @@ struct SyncedTreeReader {
         return tree
     }
 
-    /// Returns what a task's file and document last agreed on; `nil` if the row's text is no task file.
+    /// Returns the state on which a task's file and document last agreed; nil if the row's text is
+    /// no task file.
     static func state(of row: FileRow, isNameChosen: Bool?) -> NodeState? {
         guard let shadow = try? TaskFile(parsing: row.bytes, named: row.path.name) else { return nil }
         let (name, contents) = TaskState.state(of: shadow, named: row.path.name, isNameChosen: isNameChosen)
         return NodeState(parent: row.list.map { .list(ListID($0)) }, name: name, contents: contents)
     }
 
-    /// Whether the document of a task gives its file a name besides the title; `nil` without one.
+    /// Whether the document of a task gives its file a name that differs from the title; nil if
+    /// there is no document.
     func isNameChosen(_ task: String) -> Bool? { namedTasks[task] }
 
-    /// The location of a known path, by the directories of lists as they were known.
+    /// Returns the location of a known path, by the known directories of lists.
     func location(of path: TaskPath) -> Location {
         guard !path.parent.isRoot else { return Location(nil, FileName(path.name)) }
         let list = lists[path.parent]
         return Location(.list(ListID(list ?? Self.unlisted(path.parent))), FileName(path.name))
     }
 
-    /// The stand-in for the list of a directory that is no list's.
+    /// Returns an id that stands for the list of a directory without a list.
     static func unlisted(_ directory: TaskPath) -> String { "directory \(directory)" }
 
     private static func isMade(_ directory: String, of name: String) -> Bool {

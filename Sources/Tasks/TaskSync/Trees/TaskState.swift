@@ -5,17 +5,17 @@ import SystemIO
 import TaskFolder
 import TaskModel
 
-/// What a task's file or document states, in the terms of the trees.
+/// Converts a task's file or document into the terms of the trees.
 ///
-/// A file and a document say the same in different ways: the title is in the file's name or in its
-/// front matter, and a document can lack the layout of a head. Both are brought into one form, so
-/// that equal states have equal digests.
+/// A file and a document represent the same state in different ways: the title is in the file's
+/// name or in its front matter, and a document may lack the layout of front matter. Both are
+/// converted into one form, so that equal states have equal digests.
 enum TaskState {
-    /// Returns the name that a task file asks for, and its contents.
+    /// Returns the name that a task file requests, and its contents.
     ///
-    /// - Parameter isNameChosen: whether the document gives the file a name of its own besides the
-    ///   title; `nil` if there is no document. Without one, a `title` key of which Ferry would have
-    ///   made the file's name is Ferry's.
+    /// - Parameter isNameChosen: Whether the document gives the file a name that differs from the
+    ///   title; nil if there is no document. In that case a `title` key from which Ferry would have
+    ///   made the file's name counts as Ferry's own.
     static func state(
         of file: TaskFile, named fileName: String, isNameChosen: Bool?
     ) -> (name: FileName, contents: Contents) {
@@ -27,10 +27,10 @@ enum TaskState {
         return (FileName(name), contents(of: fields))
     }
 
-    /// Returns the name that a document asks for, and its contents in the layout of a file.
+    /// Returns the name that a document requests, and its contents in the layout of a file.
     ///
-    /// - Parameter shadow: the file as it was when both last agreed, whose layout stays where the
-    ///   document has none.
+    /// - Parameter shadow: The file when both sides last agreed. Its layout stays if the document
+    ///   has none.
     static func state(
         of document: [String: Value], insteadOf shadow: TaskFile?
     ) -> (name: FileName, contents: Contents) {
@@ -59,8 +59,8 @@ enum TaskState {
         return state(of: document, insteadOf: nil).contents
     }
 
-    /// Returns the file as it would be under the plain name of its title. A `title` key that Ferry
-    /// wrote for the sake of a number is not a part of what the user says.
+    /// Returns the file without a `title` key that Ferry wrote because of a numbered name, which is
+    /// not a part of the user's contents.
     private static func withoutFerrysTitle(_ file: TaskFile) -> TaskFile {
         guard file.hasTitleKey else { return file }
         let plain = TaskFileName.file(for: file.item.title)
@@ -69,13 +69,13 @@ enum TaskState {
         return written ?? file
     }
 
-    /// Whether Ferry would give a file of this title this name, be it with a number.
+    /// Whether Ferry would give this name to a file with this title, with or without a number.
     private static func isMade(_ fileName: String, of title: String) -> Bool {
         (1...9).contains { TaskFileName.file(for: title, number: $0).name.utf8.elementsEqual(fileName.utf8) }
     }
 
-    /// Returns hashes of the lines that tell one version of a text from another text: those of the
-    /// notes, or of the head of a file without notes.
+    /// Returns hashes of the lines by which a version of a text is recognized: those of the notes,
+    /// or of the front matter of a file without notes.
     static func lines(of bytes: [UInt8]) -> Set<UInt64> {
         let head = (try? TaskFile(parsing: bytes, named: ""))?.head.count ?? 0
         let notes = lines(in: bytes.dropFirst(head))
@@ -83,7 +83,7 @@ enum TaskState {
     }
 
     private static func lines(in text: ArraySlice<UInt8>) -> Set<UInt64> {
-        // Lines of dashes and spaces are in every text.
+        // Lines of dashes and spaces occur in every text.
         let lines = text.split(separator: UInt8(ascii: "\n")).filter { $0.contains { $0 > 0x2D } }
         return Set(lines.map { ContentDigest(SHA256.hash($0)).prefix })
     }
@@ -101,7 +101,8 @@ enum TaskState {
         return ContentDigest(hash.finish())
     }
 
-    /// Adds a value so that different values add different bytes, whatever the order of a map.
+    /// Adds a value so that different values add different bytes, independent of the order of a
+    /// map.
     private static func add(_ value: Value, to hash: inout SHA256) {
         switch value {
         case .map(let map):
@@ -127,7 +128,7 @@ extension ContentDigest {
         self.init(words[0], words[1], words[2], words[3])
     }
 
-    /// Creates the digest that 64 hexadecimal digits are; `nil` for any other text.
+    /// Creates the digest from 64 hexadecimal digits; nil for any other text.
     init?(hex: String) {
         guard hex.utf8.count == 64 else { return nil }
         var words: [UInt64] = []

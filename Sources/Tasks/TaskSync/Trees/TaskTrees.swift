@@ -7,12 +7,12 @@ import TaskModel
 extension Trees {
     /// Creates the trees of some tasks, without lists and attachments.
     ///
-    /// Nothing is merged with a file that is gone, so the contents are digests only: the texts of
+    /// A file that is gone is not merged, so the contents are digests only, and the texts of
     /// thousands of removed files are not kept in memory.
     ///
     /// - Parameters:
-    ///   - files: the knowledge of the file of each task.
-    ///   - otherTaskCount: the number of further tasks that have files.
+    ///   - files: The known state of each task's file.
+    ///   - otherTaskCount: The number of further tasks that have files.
     init(
         of files: [String: PathState], otherTaskCount: Int, userID: UserID, machineTime: Int64,
         _ transaction: ReplicaTransaction
@@ -32,9 +32,9 @@ extension Trees {
 }
 
 extension PathState {
-    /// Creates the state of a file that is where it was when both sides last agreed.
+    /// Creates the state of a file at the path where both sides last agreed.
     ///
-    /// - Parameter row: the file's row of then, with the stamp and the text that it has now.
+    /// - Parameter row: The file's row at that time, with its present stamp and text.
     init(_ row: FileRow, _ view: DocumentSnapshot, isFormerVersion: Bool = false) {
         guard let node = SyncedNode(row, view) else {
             self = .unreachable(.malformed)
@@ -48,8 +48,8 @@ extension PathState {
 }
 
 extension SyncedNode {
-    /// Creates what a task's file and document agree on in a row, without the fields; `nil` if the row's
-    /// text is no task file.
+    /// Creates the state on which a task's file and document agree in a row, without the fields;
+    /// nil if the row's text is no task file.
     fileprivate init?(_ row: FileRow, _ view: DocumentSnapshot) {
         let isNameChosen = view.exists ? TaskLayout.fileName(of: view.fields(pendingTimes: .previous)) != nil : nil
         guard var state = SyncedTreeReader.state(of: row, isNameChosen: isNameChosen) else { return nil }

@@ -4,7 +4,7 @@ package import Reconciliation
 package import TaskFolder
 package import TaskModel
 
-/// Reads the three trees of a replica: what its documents, its directory, and its tables say.
+/// Reads the three trees of a replica: those of its documents, its directory and its tables.
 package struct TreeReader: Sendable {
     private let folder: any TaskFolder
     private let userID: UserID
@@ -14,7 +14,7 @@ package struct TreeReader: Sendable {
         self.userID = userID
     }
 
-    /// The trees as they were at one moment.
+    /// The trees at one moment.
     package struct Reading: Sendable {
         package var trees = Trees()
         package var conditions = Conditions()
@@ -22,7 +22,7 @@ package struct TreeReader: Sendable {
         package var paths: [NodeID: TaskPath] = [:]
         /// The nodes whose changes the server has refused.
         package var refused: Set<NodeID> = []
-        /// Whether an effect was begun of which the tables do not say that it is done.
+        /// Whether an operation was begun and the tables do not record its end.
         package var isInterrupted = false
     }
 
@@ -33,7 +33,7 @@ package struct TreeReader: Sendable {
 
     /// Returns the trees of a replica.
     ///
-    /// - Parameter machineTime: the machine's clock in seconds since 1970.
+    /// - Parameter machineTime: The machine's clock in seconds since 1970.
     package func read(_ client: DocumentDatabase, machineTime: Int64) async throws -> Reading {
         let (stored, serverTime) = try await client.reading { (try StoredState($0), try $0.remoteTime) }
         let isCurrent = await client.currentStatus.isCurrent

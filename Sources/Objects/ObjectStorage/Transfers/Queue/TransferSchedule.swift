@@ -8,7 +8,7 @@ package struct TransferSchedule<ID: Hashable & Sendable>: Sendable {
     /// The place of a transfer among those that wait. Places are unique, because numbers are.
     private struct Turn: Sendable, Hashable {
         let priority: Int
-        /// What of the size matters for the order.
+        /// The size, as far as it matters for the order.
         let size: Int64
         let number: Int
         let weight: Int64
