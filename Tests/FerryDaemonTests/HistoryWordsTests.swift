@@ -37,8 +37,8 @@ import Testing
 
     @Test func `a device has its name, or at least its id`() {
         let names = DeviceNames(
-            [.init(id: "r1", name: "desk", version: nil, lastSeen: nil)], own: "r2")
-        #expect(names.name("r1") == "desk" && names.name("r2") == "this machine")
-        #expect(names.name("r345678901") == "device r3456789" && names.name(nil) == "another program")
+            [.init(id: ReplicaID("r1"), name: "desk", version: nil, lastSeen: nil)], own: ReplicaID("r2"))
+        #expect(names.name(ReplicaID("r1")) == "desk" && names.name(ReplicaID("r2")) == "this machine")
+        #expect(names.name(ReplicaID("r345678901")) == "device r3456789" && names.name(nil) == "another program")
     }
 }

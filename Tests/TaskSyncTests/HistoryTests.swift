@@ -38,7 +38,8 @@ import Testing
             try laptop.write("List.md", "---\npriority: low\n---\na\nb\nc\nd\ne\n")
             #expect(await desk.has("List.md", "---\npriority: low\n---\na\nb\nc\nd\ne\n"))
             let (first, second) = (
-                try await laptop.client.reading { $0.replicaID }, try await desk.client.reading { $0.replicaID }
+                ReplicaID(try await laptop.client.reading { $0.replicaID }),
+                ReplicaID(try await desk.client.reading { $0.replicaID })
             )
             try await editApart(
                 laptop, desk, name: "List.md", "---\npriority: high\ndue: 2026-12-01\n---\nA\nb\nc\nd\ne\n",
@@ -124,7 +125,7 @@ import Testing
             #expect(try await laptop.eventually { try await laptop.sync.conflicts().count == 1 })
             let conflict = try #require(try await laptop.sync.conflicts().first)
             #expect(conflict.isDelete)
-            #expect(try await conflict.origin?.replica == laptop.client.reading { $0.replicaID })
+            #expect(try await conflict.origin?.replica?.rawValue == laptop.client.reading { $0.replicaID })
             try await laptop.sync.resolve([conflict.id], takingDisplaced: true)
             #expect(await desk.lacks("Note.md"))
             #expect(await desk.eventually { await desk.sync.catalog.trashed.count == 1 })
@@ -135,7 +136,7 @@ import Testing
         let name = try DocumentName(database: Machine.database, collection: "tasks", id: "t")
         let file = FieldPath(key: "attachments").appending("a1")
         let color = FieldPath(key: "fields").appending("color")
-        let signed = Mutation.merge(name, [file: nil, color: nil]).signed(by: "desk")
+        let signed = Mutation.merge(name, [file: nil, color: nil]).signed(by: ReplicaID("desk"))
         let origins = FieldPath(key: "origins")
         #expect(signed.mask.contains(origins.appending("attachments.a1")))
         #expect(signed.transforms.map(\.path) == [origins.appending("fields.color").appending("time")])
@@ -146,14 +147,14 @@ import Testing
         let name = try DocumentName(database: Machine.database, collection: "tasks", id: "t")
         let file = FieldPath(key: "attachments").appending("a1")
         let time = FieldTransform(file.appending("createdTime"), .serverTimestamp)
-        let signed = Mutation.merge(name, [file: .map([:])], transforms: [time]).signed(by: "desk")
+        let signed = Mutation.merge(name, [file: .map([:])], transforms: [time]).signed(by: ReplicaID("desk"))
         let entry = FieldPath(key: "origins").appending("attachments.a1")
         // An older entry may have had a time and a rule.
         #expect(signed.mask == [file, entry])
         #expect(signed.transforms == [time])
         let stands = TaskOrigin(
             signed.fields.value(at: entry.segments[...]), of: .map(["createdTime": .timestamp(.distantPast)]))
-        #expect(stands == TaskOrigin(replica: "desk", time: .distantPast))
+        #expect(stands == TaskOrigin(replica: ReplicaID("desk"), time: .distantPast))
     }
 
     // MARK: Undo

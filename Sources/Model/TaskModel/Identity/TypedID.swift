@@ -61,3 +61,12 @@ public struct UserID: TypedID {
     /// Creates an id of any text.
     public init(_ rawValue: String) { self.rawValue = rawValue }
 }
+
+/// The id of a replica: a client's copy of the documents, of which each machine has one.
+public struct ReplicaID: TypedID {
+    /// The id as it is in the fields of documents.
+    public let rawValue: String
+
+    /// Creates an id of any text.
+    public init(_ rawValue: String) { self.rawValue = rawValue }
+}

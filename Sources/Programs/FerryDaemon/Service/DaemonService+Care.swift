@@ -11,7 +11,7 @@ extension DaemonService {
         let own = try await registry.ownID
         return try await registry.all().map { device in
             DeviceSummary(
-                id: device.id, name: device.name, version: device.version, lastSeen: device.lastSeen?.rfc3339,
+                id: device.id.rawValue, name: device.name, version: device.version, lastSeen: device.lastSeen?.rfc3339,
                 isThisOne: device.id == own)
         }.sorted { $0.isThisOne && !$1.isThisOne }
     }

@@ -9,7 +9,7 @@ import TaskModel
 struct DeviceRegistry: Sendable {
     struct Device: Sendable, Hashable {
         /// The id of its replica.
-        let id: String
+        let id: ReplicaID
         let name: String
         let version: String?
         /// The remote's time of the last announcement.
@@ -31,8 +31,8 @@ struct DeviceRegistry: Sendable {
     }
 
     /// The id of this machine's replica.
-    var ownID: String {
-        get async throws { try await client.reading { $0.replicaID } }
+    var ownID: ReplicaID {
+        get async throws { ReplicaID(try await client.reading { $0.replicaID }) }
     }
 
     /// Keeps the documents of all devices up to date here, and announces this machine unless it did
@@ -87,7 +87,7 @@ struct DeviceRegistry: Sendable {
             let fields = document.fields(pendingTimes: .previous)
             let id = document.name.id
             return Device(
-                id: id.hasPrefix("\(userID).") ? String(id.dropFirst(userID.rawValue.count + 1)) : id,
+                id: ReplicaID(id.hasPrefix("\(userID).") ? String(id.dropFirst(userID.rawValue.count + 1)) : id),
                 name: fields["name"]?.stringValue ?? "", version: fields["version"]?.stringValue,
                 lastSeen: fields["lastSeenTime"]?.timestampValue)
         }.sorted { ($0.name, $0.id) < ($1.name, $1.id) }
@@ -102,17 +102,17 @@ struct DeviceRegistry: Sendable {
 
 /// The names of devices by replica.
 struct DeviceNames: Sendable {
-    private let names: [String: String]
-    private let own: String
+    private let names: [ReplicaID: String]
+    private let own: ReplicaID
 
-    init(_ devices: [DeviceRegistry.Device], own: String) {
+    init(_ devices: [DeviceRegistry.Device], own: ReplicaID) {
         names = Dictionary(devices.map { ($0.id, $0.name) }, uniquingKeysWith: { $1 })
         self.own = own
     }
 
-    func name(_ replica: String?) -> String {
+    func name(_ replica: ReplicaID?) -> String {
         guard let replica else { return "another program" }
         if let name = names[replica], !name.isEmpty { return name }
-        return replica == own ? "this machine" : "device \(replica.prefix(8))"
+        return replica == own ? "this machine" : "device \(replica.rawValue.prefix(8))"
     }
 }

@@ -50,7 +50,7 @@ struct HistoryWords: Sendable {
             label: fields.label(path),
             standing: entry.isDelete ? "there" : fields.text(entry.standing, of: path),
             displaced: entry.isDelete ? "deleted" : fields.text(entry.displaced, of: path),
-            replacedTime: entry.replacedTime?.rfc3339, replica: entry.replica, device: here,
+            replacedTime: entry.replacedTime?.rfc3339, replica: entry.replica.rawValue, device: here,
             // The edit that kept a task may cover several fields. It is identified by what it
             // replaced.
             standingDevice: entry.isDelete ? here : devices.name(entry.standingOrigin.replica),

@@ -309,12 +309,12 @@ extension TaskSync {
             for item in part { fields.setValue(item.value, at: item.path.segments[...]) }
             let history = TaskHistory.writes(
                 of: part.compactMap(\.displaced), from: before, task: name,
-                userID: before["userId"]?.stringValue.map { UserID($0) } ?? userID, replica: transaction.replicaID,
+                userID: before["userId"]?.stringValue.map { UserID($0) } ?? userID, replica: transaction.replica,
                 baseTime: view.updateTime, id: DocumentID.make(in: environment))
             let mutation = Mutation(
                 .merge, name, fields: fields, mask: Set(part.map(\.path)).sorted(), transforms: transforms,
                 companions: history)
-            try transaction.append(mutation.signed(by: transaction.replicaID))
+            try transaction.append(mutation.signed(by: transaction.replica))
         }
         try UndoSteps(transaction).add(steps, at: time)
         recorded.used = room.used

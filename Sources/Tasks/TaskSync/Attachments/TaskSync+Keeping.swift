@@ -41,10 +41,10 @@ extension TaskSync {
         guard !steps.isEmpty else { return [] }
         let mutation = Mutation.merge(
             view.name, changes, transforms: [FieldTransform(FieldPath(key: "updatedTime"), .serverTimestamp)]
-        ).signed(by: transaction.replicaID)
+        ).signed(by: transaction.replica)
         try transaction.append(
             mutation.keeping(
-                displaced, of: view, known, userID: userID, replica: transaction.replicaID, merge: merge))
+                displaced, of: view, known, userID: userID, replica: transaction.replica, merge: merge))
         return steps
     }
 
@@ -130,7 +130,7 @@ extension TaskSync {
             for name in names {
                 let entry = try transaction.document(name)
                 guard entry.exists, Self.isOfAttachment(entry.fields), let task = name.parent,
-                    entry["replica"]?.stringValue != transaction.replicaID, let value = entry["value"],
+                    entry["replica"]?.stringValue != transaction.replica.rawValue, let value = entry["value"],
                     let path = entry["field"]?.stringValue.flatMap({ try? FieldPath(parsing: $0) }),
                     path.segments.count == 2
                 else { continue }
@@ -155,7 +155,7 @@ extension Mutation {
     ///   - merge: A new id for the history entries.
     func keeping(
         _ displaced: [Merge.DisplacedValue], of view: DocumentSnapshot, _ fields: [String: Value], userID: UserID,
-        replica: String, merge: String
+        replica: ReplicaID, merge: String
     ) -> Mutation {
         let history = TaskHistory.writes(
             of: displaced, from: fields, task: name,

@@ -108,7 +108,7 @@ extension TaskSync {
                 for task in tasks {
                     let name = try DocumentName(database: transaction.databaseName, collection: "tasks", id: task.id)
                     let engine = FileImport(
-                        name: name, userID: userID, hosts: hosts, replica: transaction.replicaID, today: today)
+                        name: name, userID: userID, hosts: hosts, replica: transaction.replica, today: today)
                     try transaction.append(engine.creation(task.contents))
                 }
                 try UndoSteps(transaction).add(tasks.map { UndoStep(.add, $0.id, after: $0.contents.item) }, at: now)
@@ -249,7 +249,7 @@ extension TaskSync {
             // A delete counts even if its time is still to be set by the server.
             if FileExport.isBeingDeleted(view) { old.deletedTime = .distantPast }
             let engine = FileImport(
-                name: name, userID: userID, hosts: hosts, replica: transaction.replicaID, today: today)
+                name: name, userID: userID, hosts: hosts, replica: transaction.replica, today: today)
             let new = engine.owned(try body(old), insteadOf: old)
             let diff = TaskDiff(from: old, to: new)
             guard !diff.isEmpty else { return }

@@ -1,7 +1,7 @@
 import DocumentClient
 package import DocumentModel
 import Merge
-import TaskModel
+package import TaskModel
 
 /// A value that a merge displaced, or that a user removed or replaced, from the history of its task.
 package struct Displacement: Sendable {
@@ -16,7 +16,7 @@ package struct Displacement: Sendable {
     /// The server's time of the commit that displaced it; nil until the server has committed it.
     package let replacedTime: Timestamp?
     /// The replica whose change is in force.
-    package let replica: String
+    package let replica: ReplicaID
     /// The origin of the displaced value; nil if the document does not record it.
     package let origin: TaskOrigin?
     /// The origin of the value that is in force now.
@@ -238,10 +238,10 @@ extension TaskSync {
             }
         let mutation = Mutation.merge(
             task, changes, transforms: [FieldTransform(FieldPath(key: "updatedTime"), .serverTimestamp)]
-        ).signed(by: transaction.replicaID)
+        ).signed(by: transaction.replica)
         try transaction.append(
             mutation.keeping(
-                replaced, of: view, known, userID: userID, replica: transaction.replicaID, merge: merge))
+                replaced, of: view, known, userID: userID, replica: transaction.replica, merge: merge))
         return UndoStep(
             .edit, task.id, before: TaskItem(fields: view.fields(pendingTimes: .previous)),
             after: TaskItem(fields: try transaction.document(task).fields(pendingTimes: .previous)))
@@ -264,7 +264,8 @@ extension TaskSync {
             id: name.id, task: task.id, title: TaskItem(fields: document).title, field: field,
             standing: standing,
             displaced: entry["value"],
-            replacedTime: entry["replacedTime"]?.timestampValue, replica: entry["replica"]?.stringValue ?? "",
+            replacedTime: entry["replacedTime"]?.timestampValue,
+            replica: ReplicaID(entry["replica"]?.stringValue ?? ""),
             origin: TaskOrigin(entry["origin"], of: entry["value"]),
             standingOrigin: TaskOrigin(document[TaskOrigin.field]?.mapValue?[field], of: standing)
                 ?? TaskOrigin(creating: document),

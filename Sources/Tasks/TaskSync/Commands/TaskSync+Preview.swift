@@ -181,7 +181,7 @@ extension TaskSync {
             shadow.item.listId = row.list
             contents.item.listId = isMoved ? list : row.list
             let engine = FileImport(
-                name: name, userID: userID, hosts: hosts, replica: transaction.replicaID, today: today)
+                name: name, userID: userID, hosts: hosts, replica: transaction.replica, today: today)
             let view = try transaction.document(name)
             return engine.mutation(shadow: shadow, file: contents, view: view, id: "preview")?.mask ?? []
         }

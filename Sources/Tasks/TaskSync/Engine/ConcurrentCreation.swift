@@ -31,7 +31,7 @@ enum ConcurrentCreation {
     ///   - replica: This replica.
     /// - Returns: The common version as the bytes of a file; nil if the two stay two tasks.
     static func commonVersion(
-        _ local: Local, _ other: DocumentSnapshot, named name: String, userID: UserID, replica: String
+        _ local: Local, _ other: DocumentSnapshot, named name: String, userID: UserID, replica: ReplicaID
     ) -> [UInt8]? {
         let (mine, theirs) = (local.view.fields(pendingTimes: .previous), other.fields(pendingTimes: .previous))
         guard let time = other.createTime, time > local.knownTime,
@@ -79,11 +79,11 @@ enum ConcurrentCreation {
         view.exists && !view.isAwaited && !FileExport.isBeingDeleted(view) && fields["deletedTime"] == nil
     }
 
-    /// Returns the replicas that created or changed the task according to its document; "" for
+    /// Returns the replicas that created or changed the task according to its document; nil for
     /// another client.
-    private static func writers(_ fields: [String: Value]) -> Set<String> {
+    private static func writers(_ fields: [String: Value]) -> Set<ReplicaID?> {
         let origins = fields[TaskOrigin.field]?.mapValue ?? [:]
-        let changed = origins.values.map { $0.mapValue?["by"]?.stringValue ?? "" }
-        return Set(changed + [fields[TaskOrigin.creator]?.stringValue ?? ""])
+        let changed = origins.values.map { $0.mapValue?["by"] }
+        return Set((changed + [fields[TaskOrigin.creator]]).map { $0?.stringValue.map { ReplicaID($0) } })
     }
 }

@@ -10,7 +10,7 @@ struct FileImport {
     let userID: UserID
     /// The owners of those lists of other users that this user may use.
     let hosts: [String: UserID]
-    let replica: String
+    let replica: ReplicaID
     /// The day of completions for which files state no day.
     let today: CivilDate
 

@@ -239,7 +239,7 @@ extension TaskSync {
             Mutation(
                 .merge, name,
                 transforms: ["deletedTime", "updatedTime"].map { FieldTransform(FieldPath(key: $0), .serverTimestamp) }
-            ).signed(by: transaction.replicaID))
+            ).signed(by: transaction.replica))
     }
 
     /// Brings the attachments of files in step that are back after a while: those that are gone are

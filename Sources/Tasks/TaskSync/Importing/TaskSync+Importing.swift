@@ -212,7 +212,7 @@ extension TaskSync {
         contents.item.listId = hasStayed ? row?.list : list
         let view = try transaction.document(name)
         let engine = FileImport(
-            name: name, userID: userID, hosts: hosts, replica: transaction.replicaID, today: day(at: time))
+            name: name, userID: userID, hosts: hosts, replica: transaction.replica, today: day(at: time))
         let step = try shadow.flatMap {
             try UndoSteps(transaction).unseenSave(of: file.task, over: $0.item, saved: contents.item)
         }

@@ -73,7 +73,7 @@ extension TaskSync {
             let local = ConcurrentCreation.Local(view: view, bytes: row.bytes, knownTime: knownTime)
             guard
                 let common = ConcurrentCreation.commonVersion(
-                    local, other, named: path.name, userID: userID, replica: transaction.replicaID)
+                    local, other, named: path.name, userID: userID, replica: transaction.replica)
             else { return nil }
             if common != row.bytes {
                 let before = TaskItem(fields: other.fields(pendingTimes: .previous))
@@ -147,7 +147,7 @@ extension TaskSync {
             let fields = view.fields(pendingTimes: .previous)
             guard view.exists, try SyncTables(transaction).file(task) == nil,
                 fields["userId"]?.stringValue == userID.rawValue,
-                fields[TaskOrigin.creator]?.stringValue != transaction.replicaID
+                fields[TaskOrigin.creator]?.stringValue != transaction.replica.rawValue
             else { return nil }
             return ConcurrentCreation.commonVersion(file.bytes, fields, named: path.name)
         }

@@ -164,7 +164,7 @@ extension TaskSync {
                 let rename = Mutation(
                     .merge, name, fields: ["name": .string(path.string)], mask: [FieldPath(key: "name")],
                     companions: Self.displaced(
-                        from: view, at: old, id: DocumentID.make(in: environment), replica: transaction.replicaID))
+                        from: view, at: old, id: DocumentID.make(in: environment), replica: transaction.replica))
                 // A rename that the owner of a list refuses must not prevent the others.
                 if hosts[list] == nil { renames.append(rename) } else { try transaction.append(rename) }
             }
@@ -223,7 +223,7 @@ extension TaskSync {
             Mutation(
                 .merge, name, fields: ["listId": .string(heir)], mask: [FieldPath(key: "listId")],
                 transforms: [FieldTransform(FieldPath(key: "updatedTime"), .serverTimestamp)]
-            ).signed(by: transaction.replicaID))
+            ).signed(by: transaction.replica))
     }
 
     /// Deletes the list of a removed directory if it has no tasks; otherwise it waits until they

@@ -384,7 +384,7 @@ extension TaskSync {
     /// Returns the name that is displaced when a user renames a list's directory at `path`: one
     /// from another machine that was not applied to this directory yet.
     static func displaced(
-        from view: DocumentSnapshot, at path: TaskPath, id: String, replica: String
+        from view: DocumentSnapshot, at path: TaskPath, id: String, replica: ReplicaID
     ) -> [Write] {
         if isShown(view, at: path) { return [] }
         let name = TaskList(fields: view.fields).name

@@ -27,7 +27,7 @@ enum TaskHistory {
     ///   - isDismissed: Whether the entries are no conflicts that a user should settle.
     static func writes(
         of displaced: [Merge.DisplacedValue], from theirs: [String: Value], task: DocumentName, userID: UserID,
-        replica: String, baseTime: Timestamp?, id: String, isDismissed: Bool = false
+        replica: ReplicaID, baseTime: Timestamp?, id: String, isDismissed: Bool = false
     ) -> [Write] {
         displaced.enumerated().compactMap { index, entry in
             let path = "\(task.path)/\(collection)/\(id)-\(index)"
@@ -35,7 +35,7 @@ enum TaskHistory {
             var fields = MergePolicy.tasks.origin(of: entry, mine: nil, theirs: theirs)
             fields.merge([
                 "field": .string(entry.field.isDocumentName ? "__document__" : entry.field.description),
-                "replica": .string(replica), "reason": .string(entry.reason.rawValue),
+                "replica": .string(replica.rawValue), "reason": .string(entry.reason.rawValue),
                 "userId": .string(userID.rawValue),
             ]) { $1 }
             fields["value"] = entry.value

@@ -1,6 +1,7 @@
 import DocumentClient
 package import DocumentModel
 import Merge
+package import TaskModel
 
 /// The origin of a task's field: the last change of it, according to the task's document.
 ///
@@ -9,7 +10,7 @@ import Merge
 /// own `createdTime`) and, if a merge made the value, `rule`.
 package struct TaskOrigin: Sendable, Hashable {
     /// The replica; nil for another client, which does not record it.
-    package var replica: String?
+    package var replica: ReplicaID?
     /// The time of the change; nil until the server has committed it.
     package var time: Timestamp?
     /// `merged`, `changedOnBothSides` or `overlappingText`; nil if no other change was merged.
@@ -18,7 +19,7 @@ package struct TaskOrigin: Sendable, Hashable {
     static let field = "origins"
     static let creator = "createdBy"
 
-    init(replica: String?, time: Timestamp?, rule: String? = nil) {
+    init(replica: ReplicaID?, time: Timestamp?, rule: String? = nil) {
         self.replica = replica
         self.time = time
         self.rule = rule
@@ -28,7 +29,8 @@ package struct TaskOrigin: Sendable, Hashable {
     /// task.
     init(creating document: [String: Value]) {
         self.init(
-            replica: document[Self.creator]?.stringValue, time: document["createdTime"]?.timestampValue)
+            replica: document[Self.creator]?.stringValue.map { ReplicaID($0) },
+            time: document["createdTime"]?.timestampValue)
     }
 
     /// Reads an entry of `origins`, or the field `origin` of a history entry; nil if it is not
@@ -38,7 +40,7 @@ package struct TaskOrigin: Sendable, Hashable {
     init?(_ entry: Value?, of value: Value?) {
         guard let entry = entry?.mapValue else { return nil }
         self.init(
-            replica: entry["by"]?.stringValue, time: MergePolicy.tasks.time(in: entry, of: value),
+            replica: entry["by"]?.stringValue.map { ReplicaID($0) }, time: MergePolicy.tasks.time(in: entry, of: value),
             rule: entry["rule"]?.stringValue)
     }
 
@@ -58,10 +60,10 @@ extension Mutation {
     private static let timeLimit = 200
 
     /// Returns the same change of a task with the replica that made it.
-    func signed(by replica: String) -> Mutation {
+    func signed(by replica: ReplicaID) -> Mutation {
         var (fields, mask, transforms) = (fields, mask, transforms)
         if kind == .create {
-            fields[TaskOrigin.creator] = .string(replica)
+            fields[TaskOrigin.creator] = .string(replica.rawValue)
             return Mutation(
                 kind, name, fields: fields, mask: mask, transforms: transforms, companions: companions)
         }
@@ -75,7 +77,7 @@ extension Mutation {
                 mask.append(entry)
                 continue
             }
-            fields.setValue(.string(replica), at: entry.appending("by").segments[...])
+            fields.setValue(.string(replica.rawValue), at: entry.appending("by").segments[...])
             // A write has few transforms and a task many attachments, each of which has its own
             // time.
             if path.segments.count == 2, times.contains(path.appending("createdTime")) {
@@ -93,4 +95,9 @@ extension Mutation {
         }
         return Mutation(kind, name, fields: fields, mask: mask, transforms: transforms, companions: companions)
     }
+}
+
+extension ReplicaTransaction {
+    /// The id of this replica.
+    var replica: ReplicaID { ReplicaID(replicaID) }
 }
