@@ -77,6 +77,19 @@ struct ReplicaTests {
         }
     }
 
+    @Test func `a server that follows the others refuses what they have disabled by itself`() async throws {
+        try await withReplicas { first, second, _, clock in
+            let tokens = try await signUp(first, "a@b.c", clock)
+            _ = try second.authenticator.verify(tokens.idToken)
+            let (changes, change) = AsyncStream.makeStream(of: Void.self)
+            let following = Task { await second.follow(onChange: { change.yield() }, onError: { _ in }) }
+            _ = try await first.accounts.setDisabled(true, named: "a@b.c", now: clock.now)
+            for await _ in changes where (try? second.authenticator.verify(tokens.idToken)) == nil { break }
+            following.cancel()
+            await following.value
+        }
+    }
+
     @Test func `one of two sign-ups with the same address succeeds`() async throws {
         try await withReplicas { first, second, _, clock in
             for round in 0..<5 {
@@ -154,6 +167,26 @@ struct ReplicaTests {
             }
             #expect(try await second.accounts.list().count == 11)
         }
+    }
+
+    @Test func `accounts work again on another connection after their server became read-only`() async throws {
+        // The setting holds for connections that exist, as on a former primary, but not for new ones.
+        let server = try TemporaryPostgres()
+        let url = try server.makeDatabase()
+        let administrator = try PostgresConnection(PostgresConfiguration(url: server.url))
+        let database = url[(url.firstRange(of: "@/")?.upperBound ?? url.startIndex)...].prefix { $0 != "?" }
+        let clock = TestClock(1_800_000_000)
+        var configuration = IdentityService.Configuration(issuer: "http://issuer.test", project: "ferry-test")
+        configuration.passwordCost = 1 << 4
+        let identity = try await IdentityService(
+            .database(PostgresConfiguration(url: url), nil), configuration, now: { clock.now })
+        for number in 0..<8 { _ = try await signUp(identity, "\(number)@b.c", clock) }
+        try administrator.run("ALTER DATABASE \(database) SET default_transaction_read_only=off")
+        try administrator.run("ALTER SYSTEM SET default_transaction_read_only=on")
+        try administrator.run("SELECT pg_reload_conf()")
+        for number in 8..<16 { _ = try await signUp(identity, "\(number)@b.c", clock) }
+        #expect(try await identity.accounts.list().count == 16)
+        await identity.close()
     }
 
     @Test func `a copy of a directory has its accounts, sessions and keys, and is made once`() async throws {

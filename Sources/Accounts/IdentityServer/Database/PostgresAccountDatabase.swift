@@ -111,6 +111,8 @@ private final class PostgresAccountWorker: Sendable {
             throw ConstraintViolation(cause: error)
         } catch {
             session.rollBack()
+            // The former primary is a standby now.
+            if (error as? PostgresError)?.isReadOnly == true { session.close() }
             throw error
         }
     }
