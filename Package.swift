@@ -338,8 +338,8 @@ let package = Package(
             "FerryServer",
             uses: [
                 "AccessControl", "BucketStore", "CommandLineTool", "DocumentModel", "DocumentStore", "FirestoreServer",
-                "HTTPMessages", "HTTPServer", "IdentityProtocol", "IdentityServer", "JSON", "ObjectStorage", "S3Server",
-                "SQLite", "ServerData", "SystemIO",
+                "HTTPMessages", "HTTPServer", "IdentityProtocol", "IdentityServer", "JSON", "ObjectStorage",
+                "PostgreSQL", "PostgresStore", "PostgresTestKit", "S3Server", "SQLite", "ServerData", "SystemIO",
             ]),
         tests("FerryCLI", uses: ["CivilTime", "Control", "CommandLineTool", "JSON", "Recurrence", "SystemIO"]),
         tests(

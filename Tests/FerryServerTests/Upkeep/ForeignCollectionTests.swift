@@ -1,6 +1,9 @@
 import DocumentModel
 import DocumentStore
 import ObjectStorage
+import PostgreSQL
+import PostgresStore
+import PostgresTestKit
 import ServerData
 import Synchronization
 import SystemIO
@@ -9,11 +12,14 @@ import Testing
 
 @testable import FerryServer
 
-/// Documents in a data directory, objects in another store, and a clock that the test advances.
+/// Documents in a data directory or in PostgreSQL, objects in another store, and a clock that the test
+/// advances.
 private final class Ground: Sendable {
     static let day: Int64 = 24 * 3600
     let directory: TemporaryDirectory
-    let documents: SQLiteDocumentStore
+    let documents: any OpenDocumentStore
+    /// The database of the documents; nil if they are in the data directory.
+    let server: PostgresConfiguration?
     let database = DatabaseName(project: "ferry")
     let store: MemoryObjectStore
     private let clock: Clock
@@ -24,11 +30,18 @@ private final class Ground: Sendable {
         var now: Int64 { seconds.withLock { $0 } }
     }
 
-    init() async throws {
+    init(inPostgres: Bool = false) async throws {
         let clock = Clock()
         self.clock = clock
         store = MemoryObjectStore { clock.now }
         directory = try TemporaryDirectory()
+        if inPostgres {
+            let server = PostgresConfiguration(url: try TemporaryPostgres.shared.get().makeDatabase())
+            self.server = server
+            documents = try await PostgresDocumentStore(database, server)
+            return
+        }
+        server = nil
         try FileSystem.makeDirectories("\(directory.path)/documents", mode: 0o700)
         documents = try await SQLiteDocumentStore(database, path: "\(directory.path)/documents/main.db")
     }
@@ -63,8 +76,10 @@ private final class Ground: Sendable {
     }
 
     var collection: ForeignCollection {
-        ForeignCollection(
+        var collection = ForeignCollection(
             layout: DataLayout(path: directory.path), store: store, now: { [clock] in clock.now }, graceDays: 30)
+        if let server { collection.use(database, server) }
+        return collection
     }
 
     func collect() async throws -> CollectionReport { try await collection.run(changes: true) }
@@ -79,8 +94,11 @@ private final class Ground: Sendable {
 }
 
 struct ForeignCollectionTests {
-    @Test func `objects that documents need stay, and others are removed after the grace period`() async throws {
-        let ground = try await Ground()
+    @Test(arguments: [false, true])
+    func `objects that documents need stay, and others are removed after the grace period`(inPostgres: Bool)
+        async throws
+    {
+        let ground = try await Ground(inPostgres: inPostgres)
         let needed = try await ground.upload(["one", "shared"])
         let unused = try await ground.upload(["two", "shared"])
         try await ground.store.put(try ObjectKey("something/else"), [1])
@@ -99,8 +117,9 @@ struct ForeignCollectionTests {
         await ground.documents.close()
     }
 
-    @Test func `objects of users without documents here are left unchanged`() async throws {
-        let ground = try await Ground()
+    @Test(arguments: [false, true])
+    func `objects of users without documents here are left unchanged`(inPostgres: Bool) async throws {
+        let ground = try await Ground(inPostgres: inPostgres)
         try await ground.attach(nil, to: "t1")
         let other = try await ground.upload(["one"], of: "bob")
         for _ in 0..<3 {
@@ -109,6 +128,21 @@ struct ForeignCollectionTests {
             #expect(report.removed.objects == 0 && report.problems.count == 1)
         }
         #expect(try await ground.has(other, of: "bob"))
+        await ground.documents.close()
+    }
+
+    @Test func `one of the servers on a database collects at a time`() async throws {
+        let ground = try await Ground(inPostgres: true)
+        let unused = try await ground.upload(["one"])
+        try await ground.attach(nil, to: "t1")
+        ground.advance(days: 2)
+        #expect(try await ground.collect().unused.objects == 2)
+        ground.advance(days: 40)
+        let server = try #require(ground.server)
+        let report = try await PostgresLease("collection of objects", server).run { _ in try await ground.collect() }
+        #expect(report?.unused.objects == 0 && report?.removed.objects == 0)
+        #expect(try await ground.has(unused))
+        #expect(try await ground.collect().removed.objects == 2)
         await ground.documents.close()
     }
 
