@@ -1,7 +1,8 @@
-import Dispatch
-import PostgreSQL
+import Foundation
 import PostgresTestKit
 import Testing
+
+@testable import PostgreSQL
 
 struct PostgresConnectionTests {
     private func connect() throws -> PostgresConnection {
@@ -68,6 +69,40 @@ struct PostgresConnectionTests {
         #expect { try connection.run("SELECT 1") } throws: { ($0 as? PostgresError)?.isDisconnected == true }
         #expect(connection.isBroken)
         #expect(throws: PostgresError.self) { try connection.run("SELECT 1") }
+    }
+
+    @Test func `a session gives up a server that does not answer`() throws {
+        var configuration = PostgresConfiguration(url: try TemporaryPostgres.shared.get().makeDatabase())
+        configuration.answerTimeout = .milliseconds(200)
+        let session = PostgresSession(configuration)
+        #expect { try session.connected().run("SELECT pg_sleep(60)") } throws: {
+            ($0 as? PostgresError)?.isDisconnected == true
+        }
+        #expect(try session.connected().run("SELECT 1").integer(0, 0) == 1)
+        #expect(session.generation == 2)
+        // Migrations have all the time that they need.
+        try session.connected().migrate("m", [["CREATE TABLE m.t AS SELECT 1 AS v FROM pg_sleep(0.5)"]])
+        #expect(session.generation == 2)
+    }
+
+    @Test func `a session tries the server before last`() throws {
+        let server = try TemporaryPostgres.shared.get()
+        // Both names lead to one server; only the first is reachable at first.
+        let link = "\(server.directory)/other"
+        let start = server.url.firstRange(of: "host=")?.upperBound ?? server.url.endIndex
+        let url = "\(server.url[..<start])\(server.directory),\(link)"
+        let session = PostgresSession(PostgresConfiguration(url: url))
+        func directory() throws -> String? { try session.connected().host.name }
+        #expect(try directory() == server.directory)
+        session.close()
+        #expect(try directory() == server.directory)
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: server.directory)
+        defer { try? FileManager.default.removeItem(atPath: link) }
+        #expect(try directory() == server.directory)
+        session.close()
+        #expect(try directory() == link)
+        session.close()
+        #expect(try directory() == server.directory)
     }
 
     @Test func `a statement can be cancelled from another thread`() throws {

@@ -96,7 +96,8 @@ package final class PostgresDocumentStore: SnapshotStore, OpenDocumentStore {
             configuration: configuration)
         self.writer = writer
         readers = PostgresReaders(
-            count: configuration.readerCount, database, partition: partition, server, tuning: configuration.tuning,
+            count: configuration.readerCount, database, partition: partition, server, clock,
+            tuning: configuration.tuning,
             onIndexSuggestion: { [weak writer] in writer?.requestComposite($1, of: $0, for: $2) },
             onDamage: { [report = configuration.onDamage] in report(DocumentStoreError($0)) })
         let (hub, transactions, pause) = (hub, transactions, configuration.heartbeat / 4)

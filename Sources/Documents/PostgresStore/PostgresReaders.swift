@@ -18,9 +18,11 @@ private final class PostgresReader: Sendable {
     private let tuning: QueryTuning
     private let onIndexSuggestion: @Sendable (Int64, CompositeIndex, String?) -> Void
     private let onDamage: @Sendable (StoredDataError) -> Void
+    private let clock: PublishedClock
 
     init(
-        _ database: DatabaseName, partition: Int64, _ configuration: PostgresConfiguration, tuning: QueryTuning,
+        _ database: DatabaseName, partition: Int64, _ configuration: PostgresConfiguration, _ clock: PublishedClock,
+        tuning: QueryTuning,
         onIndexSuggestion: @escaping @Sendable (Int64, CompositeIndex, String?) -> Void,
         onDamage: @escaping @Sendable (StoredDataError) -> Void
     ) {
@@ -29,6 +31,7 @@ private final class PostgresReader: Sendable {
         self.tuning = tuning
         self.onIndexSuggestion = onIndexSuggestion
         self.onDamage = onDamage
+        self.clock = clock
         state = Mutex(
             State(session: PostgresSession(configuration), numbers: PathNumbers(partition: partition)))
     }
@@ -41,21 +44,22 @@ private final class PostgresReader: Sendable {
         for account: String?, _ damage: DamageHandling,
         _ body: @escaping @Sendable (_ snapshot: any StoreSnapshot, _ visible: Int64) throws -> Result
     ) async throws -> Result {
-        try await thread.run { [self] in
+        let published = clock.separatingTime()
+        return try await thread.run { [self] in
             try state.withLock { state in
                 do {
-                    return try read(state, account, damage, body)
+                    return try read(state, account, damage, notBefore: published, body)
                 } catch let error as PostgresError where error.isTransient {
                     // The connection may have been lost long ago, for example because the server was
                     // restarted.
-                    return try read(state, account, damage, body)
+                    return try read(state, account, damage, notBefore: 0, body)
                 }
             }
         }
     }
 
     private func read<Result: Sendable>(
-        _ state: State, _ account: String?, _ damage: DamageHandling,
+        _ state: State, _ account: String?, _ damage: DamageHandling, notBefore published: Int64,
         _ body: @Sendable (_ snapshot: any StoreSnapshot, _ visible: Int64) throws -> Result
     ) throws -> Result {
         let connection = try state.session.connected()
@@ -67,6 +71,11 @@ private final class PostgresReader: Sendable {
             ])
             guard let row = rows.last, row.count == 1 else {
                 throw PostgresError("The row of the database \(database) is gone.")
+            }
+            guard row.integer(0, 0) >= published else {
+                // Another server has taken its place. It may still be reachable, and not know that.
+                state.session.close()
+                throw PostgresError("The server lacks commits that it has acknowledged.")
             }
             let snapshot = PostgresSnapshot(
                 database, connection, numbers: state.numbers, horizon: row.integer(0, 1), tuning: tuning,
@@ -94,12 +103,12 @@ package final class PostgresReaders: SnapshotReaders {
 
     init(
         count: Int, _ database: DatabaseName, partition: Int64, _ configuration: PostgresConfiguration,
-        tuning: QueryTuning, onIndexSuggestion: @escaping @Sendable (Int64, CompositeIndex, String?) -> Void,
+        _ clock: PublishedClock, tuning: QueryTuning, onIndexSuggestion: @escaping @Sendable (Int64, CompositeIndex, String?) -> Void,
         onDamage: @escaping @Sendable (StoredDataError) -> Void
     ) {
         let make = { (_: Int) in
             PostgresReader(
-                database, partition: partition, configuration, tuning: tuning, onIndexSuggestion: onIndexSuggestion,
+                database, partition: partition, configuration, clock, tuning: tuning, onIndexSuggestion: onIndexSuggestion,
                 onDamage: onDamage)
         }
         long = (0..<max(1, count)).map(make)

@@ -1,4 +1,5 @@
 import CPQ
+import Glibc
 
 /// A connection to PostgreSQL, always in libpq's pipeline mode. Used on one thread at a time.
 ///
@@ -18,13 +19,17 @@ package final class PostgresConnection: @unchecked Sendable {
     /// The results that the server owes, up to each synchronization.
     private var outstanding: [[Expected]] = []
     private(set) package var isBroken = false
+    /// The time to wait for each result, after which the connection is lost; nil if there is no limit.
+    var answerTimeout: Duration?
 
     /// The maximum number of prepared statements. Beyond it, further ones are sent whole.
     private static let statementLimit = 500
 
     /// Connects, and waits until that has succeeded or failed.
-    package init(_ configuration: PostgresConfiguration) throws(PostgresError) {
-        let keywords = configuration.keywords
+    ///
+    /// - Parameter failed: The host to try last, which was the server until now.
+    package init(_ configuration: PostgresConfiguration, after failed: PostgresHost? = nil) throws(PostgresError) {
+        let keywords = configuration.keywords(after: failed)
         guard
             let made = Self.withCStrings(
                 keywords.map(\.name),
@@ -46,6 +51,12 @@ package final class PostgresConnection: @unchecked Sendable {
     }
 
     deinit { PQfinish(connection) }
+
+    /// The server, as the URL names it.
+    var host: PostgresHost {
+        let name = PQhost(connection).map { String(cString: $0) } ?? ""
+        return PostgresHost(name: name, port: PQport(connection).map { String(cString: $0) } ?? "")
+    }
 
     /// Cancels the statement that the connection is running, from any thread.
     package func canceller() -> PostgresCanceller? { PQgetCancel(connection).map(PostgresCanceller.init) }
@@ -146,7 +157,7 @@ package final class PostgresConnection: @unchecked Sendable {
 
     /// Receives the result of one statement, and the null that follows it.
     private func next() throws(PostgresError) -> (PostgresResult?, PostgresError?) {
-        guard let result = PQgetResult(connection) else { throw lost() }
+        guard let result = try nextResult() else { throw lost() }
         let status = PQresultStatus(result)
         var answer: (PostgresResult?, PostgresError?)
         switch status {
@@ -162,17 +173,35 @@ package final class PostgresConnection: @unchecked Sendable {
                 throw answer.1 ?? PostgresError("The connection was lost.")
             }
         }
-        while let more = PQgetResult(connection) { PQclear(more) }
+        while let more = try nextResult() { PQclear(more) }
         return answer
     }
 
     private func receiveSynchronization() throws(PostgresError) {
-        guard let result = PQgetResult(connection) else { throw lost() }
+        guard let result = try nextResult() else { throw lost() }
         defer { PQclear(result) }
         guard PQresultStatus(result) == PGRES_PIPELINE_SYNC else {
             isBroken = true
             throw Self.error(result)
         }
+    }
+
+    /// Waits for the next result; nil at the end of a statement's.
+    private func nextResult() throws(PostgresError) -> OpaquePointer? {
+        if let answerTimeout {
+            let limit = Int32(clamping: Int64(answerTimeout / .milliseconds(1)))
+            while PQisBusy(connection) == 1 {
+                var socket = pollfd(fd: PQsocket(connection), events: Int16(POLLIN), revents: 0)
+                let ready = poll(&socket, 1, limit)
+                if ready < 0, errno == EINTR { continue }
+                guard ready > 0 else {
+                    isBroken = true
+                    throw PostgresError("The server did not answer for \(limit / 1000) seconds.")
+                }
+                guard PQconsumeInput(connection) == 1 else { throw lost() }
+            }
+        }
+        return PQgetResult(connection)
     }
 
     // MARK: Errors

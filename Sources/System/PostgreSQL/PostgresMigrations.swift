@@ -7,6 +7,10 @@ extension PostgresConnection {
     /// - Parameter versions: The statements of each version, from the first one on.
     /// - Throws: `PostgresError`, also for tables of a later version.
     package func migrate(_ schema: String, _ versions: [[String]]) throws(PostgresError) {
+        // A change of large tables takes its time, and so does another server that makes it.
+        let limit = answerTimeout
+        answerTimeout = nil
+        defer { answerTimeout = limit }
         for statement in [
             "CREATE SCHEMA IF NOT EXISTS \(schema)",
             "CREATE TABLE IF NOT EXISTS \(schema).migration(version bigint PRIMARY KEY)",

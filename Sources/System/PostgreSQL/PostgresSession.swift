@@ -5,6 +5,8 @@ package final class PostgresSession: @unchecked Sendable {
     private let configuration: PostgresConfiguration
     private let preparation: [PostgresStatement]
     private var connection: PostgresConnection?
+    /// The server of the connection before, which is tried last.
+    private var former: PostgresHost?
     /// The number of connections so far.
     private(set) package var generation = 0
 
@@ -19,10 +21,14 @@ package final class PostgresSession: @unchecked Sendable {
     }
 
     /// Returns the connection, which is made if there is none.
+    ///
+    /// The server of the connection that was lost is tried last. It may still accept connections
+    /// although another has taken its place.
     package func connected() throws(PostgresError) -> PostgresConnection {
         if let connection, !connection.isBroken { return connection }
-        connection = nil
-        let made = try PostgresConnection(configuration)
+        close()
+        let made = try PostgresConnection(configuration, after: former)
+        made.answerTimeout = configuration.answerTimeout
         _ = try made.run(preparation)
         connection = made
         generation += 1
@@ -36,7 +42,10 @@ package final class PostgresSession: @unchecked Sendable {
     }
 
     /// Closes the connection.
-    package func close() { connection = nil }
+    package func close() {
+        former = connection?.host ?? former
+        connection = nil
+    }
 }
 
 extension PostgresError {
