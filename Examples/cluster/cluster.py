@@ -36,7 +36,7 @@ def until(condition, what, timeout=60.0, step=0.1):
     deadline = time.monotonic() + timeout
     while not (value := condition()):
         if time.monotonic() > deadline:
-            raise Failure(f"waited {timeout:.0f} s for {what}")
+            raise Failure(f"waited {timeout:.0f} s for {what() if callable(what) else what}")
         time.sleep(step)
     return value
 
@@ -116,7 +116,7 @@ class Cluster:
     def commands(self):
         root, address = self.root, self.address
         etcd = f"http://{address['etcd']}"
-        yield "etcd", ["etcd", "--name", "etcd", "--data-dir", root / "etcd",
+        yield "etcd", ["etcd", "--name", "etcd", "--enable-v2=true", "--data-dir", root / "etcd",
                        "--listen-client-urls", f"{etcd}:2379", "--advertise-client-urls", f"{etcd}:2379",
                        "--listen-peer-urls", f"{etcd}:2380", "--initial-advertise-peer-urls", f"{etcd}:2380",
                        "--initial-cluster", f"etcd={etcd}:2380"]
@@ -170,7 +170,7 @@ class Cluster:
         address = self.address[name]
         binaries = max(Path("/usr/lib/postgresql").iterdir(), key=lambda path: int(path.name)) / "bin"
         settings |= {"name": name, "restapi": {"listen": f"{address}:8008", "connect_address": f"{address}:8008"},
-                     "etcd3": {"hosts": f"{self.address['etcd']}:2379"}}
+                     "etcd": {"hosts": f"{self.address['etcd']}:2379"}}
         settings["postgresql"] |= {
             "listen": f"{address}:5432", "connect_address": f"{address}:5432", "data_dir": str(directory / "data"),
             "bin_dir": str(binaries), "pgpass": str(directory / "pgpass"),
@@ -210,8 +210,9 @@ class Cluster:
         until(lambda: "sync" in self.roles().values(), "a synchronous standby", timeout=90)
         self.create_database()
         for name in ("objects", *(f"server-{number}" for number in SERVERS)):
-            self.programs[name].start()
-            until(lambda: self.get(self.address[name], 7441, "/healthz") == 200, f"{name}; its log is {self.programs[name].log}")
+            # A server that ends because the databases cannot be used yet is started again, as a service manager does.
+            until(lambda: self.programs[name].start() or self.get(self.address[name], 7441, "/healthz") == 200,
+                  f"{name}; its log is {self.programs[name].log}")
         self.give_keys()
         self.programs["proxy"].start()
 
