@@ -1,4 +1,5 @@
 """Two servers on one PostgreSQL as their users know them: accounts, tokens and machines of one are those of the other."""
+import base64
 import json
 import subprocess
 import time
@@ -179,6 +180,28 @@ def test_tokens_and_keys_of_one_server_are_valid_at_the_other(root, database):
     finally:
         for server in servers:
             server.stop()
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "postgresql"])
+def test_a_new_signing_key_is_published_before_it_signs(root, request, engine):
+    database = request.getfixturevalue("database") if engine == "postgresql" else None
+    server = Server(root, *(["--database", database.url] if database else []), "--sign-up", "open")
+    server.start()
+    place = ["--database", database.url] if database else ["--data", str(server.data)]
+    keys = lambda: {key["kid"] for key in call(f"{server.url}/.well-known/jwks.json")[1]["keys"]}
+    signer = lambda token: json.loads(base64.urlsafe_b64decode(token.split(".")[0] + "=="))["kid"]
+    try:
+        account = call(f"{server.url}/v1/accounts:signUp", {"email": "me@example.org", "password": PASSWORD})[1]
+        [former] = keys()
+        subprocess.run([str(BIN / "ferry-server"), "keys", "rotate", *place], check=True, timeout=60)
+        until(lambda: len(keys()) == 2, "the new key to be published")
+        body = {"grant_type": "refresh_token", "refresh_token": account["refreshToken"]}
+        refreshed = call(f"{server.url}/v1/token", body)[1]
+        for token in account["idToken"], refreshed["id_token"]:
+            assert signer(token) == former
+            assert call(f"{server.url}/v1/accounts:lookup", {"idToken": token})[0] == 200
+    finally:
+        server.stop()
 
 
 def test_documents_move_between_the_engines_and_are_checked(root, database, server, machines):

@@ -36,9 +36,7 @@ struct ServerEndpoints: Sendable {
         return String(validating: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
-    /// The document for a client. Where nothing is published it is for one that reached the server
-    /// under the host of its request: that name works for the client where `0.0.0.0`, or an address
-    /// behind a NAT, would not.
+    /// The document for a client.
     ///
     /// Without published addresses it names the host of the client's request. That name works for
     /// the client, whereas `0.0.0.0` or an address behind a NAT would not.
