@@ -48,6 +48,11 @@ def test_calls_streams_and_requests_are_counted(root, engine):
                 assert value == found[f'ferry_call_seconds_bucket{{method="{method}",le="+Inf"}}']
         if database:
             assert found["ferry_servers"] == 1
+            assert found["ferry_commit_group_commits_total"] >= found["ferry_commit_group_seconds_count"] > 0
+            for pool in ("short", "long"):
+                assert 0 <= found[f'ferry_pool_busy{{pool="{pool}"}}'] <= found[f'ferry_pool_connections{{pool="{pool}"}}']
+                waits = found[f'ferry_pool_wait_seconds_count{{pool="{pool}"}}']
+                assert waits >= found[f'ferry_pool_read_seconds_count{{pool="{pool}"}}'] > 0
             assert found['ferry_log_age_seconds{database="(default)"}'] < 5
         with pytest.raises(urllib.error.HTTPError):
             urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=10)

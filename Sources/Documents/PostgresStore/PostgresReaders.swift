@@ -100,10 +100,13 @@ package final class PostgresReaders: SnapshotReaders {
     private let short: [PostgresReader]
     private let longTurns: TurnPool
     private let shortTurns: TurnPool
+    private let longMetrics: PoolMetrics
+    private let shortMetrics: PoolMetrics
 
     init(
         count: Int, _ database: DatabaseName, partition: Int64, _ configuration: PostgresConfiguration,
-        _ clock: PublishedClock, tuning: QueryTuning, onIndexSuggestion: @escaping @Sendable (Int64, CompositeIndex, String?) -> Void,
+        _ clock: PublishedClock, tuning: QueryTuning, metrics: Metrics?, environment: Environment,
+        onIndexSuggestion: @escaping @Sendable (Int64, CompositeIndex, String?) -> Void,
         onDamage: @escaping @Sendable (StoredDataError) -> Void
     ) {
         let make = { (_: Int) in
@@ -115,6 +118,8 @@ package final class PostgresReaders: SnapshotReaders {
         short = (0..<max(1, count)).map(make)
         longTurns = TurnPool(workers: long.count)
         shortTurns = TurnPool(workers: short.count)
+        longMetrics = PoolMetrics("long", connections: long.count, metrics, environment: environment)
+        shortMetrics = PoolMetrics("short", connections: short.count, metrics, environment: environment)
     }
 
     package func read<Result: Sendable>(
@@ -122,9 +127,13 @@ package final class PostgresReaders: SnapshotReaders {
         _ body: @escaping @Sendable (_ snapshot: any StoreSnapshot, _ visible: Int64) throws -> Result
     ) async throws -> Result {
         let (readers, turns) = isShort ? (short, shortTurns) : (long, longTurns)
+        let metrics = isShort ? shortMetrics : longMetrics
+        let begin = metrics.begin()
         do {
             return try await turns.run(for: account) { reader in
-                try await readers[reader].read(for: account, isShort ? .fails : damage, body)
+                try await metrics.read(since: begin) {
+                    try await readers[reader].read(for: account, isShort ? .fails : damage, body)
+                }
             }
         } catch {
             throw DocumentStoreError(ofPostgres: error)

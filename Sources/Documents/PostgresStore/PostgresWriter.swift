@@ -45,6 +45,10 @@ actor PostgresWriter {
     private static let pruningPause = Duration.seconds(2)
     private static let pruningLimit: Int64 = 10_000
 
+    private static let groupTimes = Metrics.Metric(
+        "ferry_commit_group_seconds", "Durations of transactions, each of which applies a group of commits.")
+    private static let groupCommits = Metrics.Metric("ferry_commit_group_commits_total", "Commits in these groups.")
+
     nonisolated private let thread = SerialThread()
     nonisolated private let queue = CommitQueue()
     nonisolated private let suggestions = CompositeSuggestions()
@@ -172,6 +176,11 @@ actor PostgresWriter {
     }
 
     private func runGroup(_ jobs: [CommitJob]) throws {
+        let start = environment.now()
+        defer {
+            configuration.metrics?.observe(Self.groupTimes, [:], environment.now() - start)
+            configuration.metrics?.count(Self.groupCommits, [:], Int64(jobs.count))
+        }
         let connection = try session.connected()
         let row = try lock(connection)
         let foreign = try readForeign(through: row, connection)
