@@ -14,18 +14,6 @@ import Testing
         return try DocumentDatabase(path: ":memory:", database: testDatabase, remote: remote, options: options)
     }
 
-    /// Runs `body` while the clients run.
-    func running(_ clients: DocumentDatabase..., body: () async throws -> Void) async throws {
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            for client in clients { group.addTask { try await client.run() } }
-            try await body()
-            group.cancelAll()
-            while let result = await group.nextResult() {
-                if case .failure(let error) = result, !(error is CancellationError) { throw error }
-            }
-        }
-    }
-
     func snapshot(
         of sequence: QuerySnapshots, where condition: (QuerySnapshot) -> Bool
     ) async throws -> QuerySnapshot {

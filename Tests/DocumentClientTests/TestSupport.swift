@@ -21,6 +21,18 @@ func memoryReplica(
         receipt: receipt)
 }
 
+/// Runs `body` while the clients run.
+func running(_ clients: DocumentDatabase..., body: () async throws -> Void) async throws {
+    try await withThrowingTaskGroup(of: Void.self) { group in
+        for client in clients { group.addTask { try await client.run() } }
+        try await body()
+        group.cancelAll()
+        while let result = await group.nextResult() {
+            if case .failure(let error) = result, !(error is CancellationError) { throw error }
+        }
+    }
+}
+
 /// A reproducible random number generator (SplitMix64).
 struct SeededRandom: RandomNumberGenerator {
     var state: UInt64

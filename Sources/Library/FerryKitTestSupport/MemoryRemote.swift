@@ -56,9 +56,13 @@ package final class MemoryRemote: @unchecked Sendable {
             missing: names.filter { documents[$0] == nil }, readTime: tick())
     }
 
-    package func results(of query: Query) -> RemoteRead {
-        let found = matching(RemoteTarget(id: 1, query: query)).map { EncodedDocument($0) }
-        return RemoteRead(found: found, missing: [], readTime: tick())
+    package func results(of query: Query) throws -> RemoteRead {
+        do {
+            let found = try QueryPlan(query).results(among: documents.values).documents
+            return RemoteRead(found: found.map { EncodedDocument($0) }, missing: [], readTime: tick())
+        } catch {
+            throw RemoteError(.invalid, error.message, cause: error)
+        }
     }
 
     /// Forgets the log, which makes older resume tokens invalid.

@@ -88,7 +88,7 @@ package final class ServedRemote: RemoteDocuments {
     package func results(of query: Query) async throws -> RemoteRead {
         let (answer, answering) = try state.withLock { state in
             if let code = state.failure { throw RemoteError(code, "unplugged") }
-            return (state.remote.results(of: query), state.answering.take())
+            return (try state.remote.results(of: query), state.answering.take())
         }
         await answering?()
         return answer

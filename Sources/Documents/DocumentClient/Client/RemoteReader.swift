@@ -26,15 +26,21 @@ package struct RemoteReader: Sendable {
     /// - Returns: The results in the query's order, with local changes applied.
     /// - Throws: `RemoteError`; `DocumentClientError` with `invalid`.
     package func documents(_ query: Query) async throws -> [DocumentSnapshot] {
-        let answer = try await remote.results(of: query)
+        let plan = try await client.plan(query)
+        let answer = try await remote.results(
+            of: try await client.reading { try $0.replica.reader.extendedQuery(of: plan) })
         try await client.keep(answer.found, missing: [], at: nil)
         // Older local documents that the remote did not return are no results any more. It may have
         // received a local change after it had looked for the results.
         let names = Set(answer.found.map(\.name))
-        return try await client.documents(query).filter { document in
+        var unlimited = query
+        (unlimited.offset, unlimited.limit) = (0, nil)
+        let results = try await client.documents(unlimited).lazy.filter { document in
             names.contains(document.name) || document.hasPendingWrites
                 || document.updateTime.map { $0 > answer.readTime } ?? false
         }
+        let rest = results.dropFirst(Int(query.offset))
+        return query.limit.map { Array(rest.prefix(Int($0))) } ?? Array(rest)
     }
 
     /// Returns values that the remote computes over the results of a query, by their aliases. Local

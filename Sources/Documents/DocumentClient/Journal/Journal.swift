@@ -99,6 +99,9 @@ struct Journal: Sendable {
 
     func sequences(of path: String) -> [Int64] { byPath[path] ?? [] }
 
+    /// The documents that have mutations.
+    var paths: some Collection<String> { byPath.keys }
+
     /// Returns the mutation with which a new one of the same document may be combined: the last
     /// one, if it cannot have reached the remote.
     func joinable(_ path: String) -> Int64? {

@@ -31,6 +31,9 @@ struct Boundary: Sendable {
     var targets: Set<Int32>
     /// Whether every target has reported all its documents.
     var isComplete = false
+    /// Queries whose results the remote has named, by their targets. Other local documents that match
+    /// them are out of date.
+    var named: [Int32: Query] = [:]
 
     /// The newest commit that the boundary contains.
     var newestCommit: Timestamp? {

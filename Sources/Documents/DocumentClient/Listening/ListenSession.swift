@@ -250,6 +250,23 @@ struct ListenSession: Sendable {
         return [.refused(id, reason), currentTargets]
     }
 
+    /// The queries of the targets that became current, and of those with a limit that lost documents,
+    /// where others may take their places.
+    private var namedQueries: [Int32: Query] {
+        var named: Set<Int32> = []
+        for item in items {
+            switch item {
+            case .current(let ids): named.formUnion(ids)
+            case .changed(_, _, let removed), .left(_, let removed): named.formUnion(removed.filter(isWindowed))
+            case .deleted: named.formUnion(targets.keys.filter(isWindowed))
+            case .reset, .count: break
+            }
+        }
+        return targets.filter { named.contains($0.key) && $0.value.isCurrent }.mapValues(\.query)
+    }
+
+    private func isWindowed(_ id: Int32) -> Bool { targets[id]?.query.limit != nil }
+
     private mutating func boundary(_ readTime: Timestamp, token: [UInt8]) -> [Action] {
         isHealthy = true
         let speaksFor = targets.filter { entry in
@@ -264,7 +281,7 @@ struct ListenSession: Sendable {
         handedOn = readTime
         let boundary = Boundary(
             items: items, readTime: readTime, resumeToken: token, targets: Set(speaksFor.keys),
-            isComplete: targets.values.allSatisfy { $0.phase.isRefused || $0.isCurrent })
+            isComplete: targets.values.allSatisfy { $0.phase.isRefused || $0.isCurrent }, named: namedQueries)
         items = []
         return [.apply(boundary), currentTargets]
     }

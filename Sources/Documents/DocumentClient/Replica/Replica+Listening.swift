@@ -98,6 +98,9 @@ extension Replica {
                 if try targets.count(of: target) != Int64(count) { outcome.mismatched.insert(target) }
             }
         }
+        for (target, query) in boundary.named.sorted(by: { $0.key < $1.key }) {
+            try UnnamedDocuments(file: file).hide(outOf: target, query, boundary)
+        }
         if boundary.isComplete { try confirm(until: boundary.readTime, &outcome) }
         try note(boundary)
     }

@@ -47,6 +47,37 @@ struct ReplicaReader {
         return rest.prefix(plan.query.limit.map { Int(clamping: $0) } ?? rest.count).map(\.0)
     }
 
+    /// Returns a query whose results at the remote contain all results that `plan` has here, where local
+    /// changes may take documents out of them or add some before them.
+    func extendedQuery(of plan: QueryPlan) throws -> Query {
+        var extended = plan.query
+        extended.offset = 0
+        guard let limit = plan.query.limit else { return extended }
+        // A document that does not exist at the remote takes no place of its results.
+        let changed = try file.journal.paths.count { path in
+            try plan.isInScope(try DocumentName(database: databaseName, path: path)) && file.row(path)?.state == .exists
+        }
+        extended.limit = Int32(clamping: Int(limit) + Int(plan.query.offset) + changed)
+        return extended
+    }
+
+    /// Returns the documents without local changes that match a query, are as they were at a time or
+    /// before, and are in none of the given targets; in no order.
+    func results(of plan: QueryPlan, outside targets: Set<Int32>, until time: Timestamp) throws -> [Document] {
+        let ids = targets.sorted().map(String.init).joined(separator: ",")
+        let condition = """
+            state=2 AND NOT EXISTS(
+                SELECT 1 FROM client_member WHERE document=client_document.id AND target IN (\(ids)))
+            """
+        var found: [Document] = []
+        try forEachDocument(in: plan, where: condition) { snapshot in
+            guard !snapshot.hasPendingWrites, let version = snapshot.updateTime, version <= time else { return }
+            let document = snapshot.document
+            if plan.matches(document) { found.append(document) }
+        }
+        return found
+    }
+
     /// Returns a page of results; see `ReplicaTransaction`. The query must be of one collection;
     /// its order, offset and limit are ignored.
     func results(
@@ -76,7 +107,9 @@ struct ReplicaReader {
         return plan.isInScope(name) ? try snapshot(name, row: document, only: keys) : nil
     }
 
-    private func forEachDocument(in plan: QueryPlan, _ body: (DocumentSnapshot) throws -> Void) throws {
+    private func forEachDocument(
+        in plan: QueryPlan, where condition: String = "true", _ body: (DocumentSnapshot) throws -> Void
+    ) throws {
         var sql = "SELECT \(DocumentRow.columns) FROM client_document"
         var values: [SQLiteValue] = []
         if let id = plan.query.collectionID, !id.isEmpty {
@@ -88,14 +121,16 @@ struct ReplicaReader {
                         SELECT min(collection) FROM client_document UNION ALL
                         SELECT (SELECT min(collection) FROM client_document WHERE collection>known.collection)
                         FROM known WHERE known.collection IS NOT NULL)
-                    \(sql) WHERE collection IN (
+                    \(sql) WHERE \(condition) AND collection IN (
                         SELECT collection FROM known WHERE collection=?1 OR collection LIKE '%/'||?1)
                     """
                 values = [.text(id)]
             } else {
-                sql += " WHERE collection=?"
+                sql += " WHERE \(condition) AND collection=?"
                 values = [.text(plan.query.parent.collectionPath(id))]
             }
+        } else {
+            sql += " WHERE \(condition)"
         }
         try database.query(sql, values) { row in
             if let snapshot = try snapshot(row, in: plan) { try body(snapshot) }
