@@ -87,6 +87,11 @@ import Testing
         var pages: [[String]] = []
         for try await page in byViews.pages(of: 4) { pages.append(page.map(\.title)) }
         #expect(pages.map(\.count) == [4, 4, 2] && pages.joined().elementsEqual((0..<10).map { "t\($0)" }))
+        pages = []
+        for try await page in byViews.limit(6).pages(of: 4) { pages.append(page.map(\.title)) }
+        #expect(pages == [["t0", "t1", "t2", "t3"], ["t4", "t5"]])
+        var last = byViews.limit(toLast: 2).pages(of: 4).makeAsyncIterator()
+        await #expect(throws: FerryError.self) { try await last.next() }
         await ferry.close()
     }
 
@@ -158,6 +163,14 @@ import Testing
         try await ferry.reference(to: "tasks/odd", as: Loose.self).set(Loose(title: 3))
         let found = try await tasks.all.get(.cache)
         #expect(found.count == 10 && found.undecodable.map(\.path) == ["tasks/odd"])
+        // Pages go on after documents that do not fit, also after one with no other.
+        for id in ["t2a", "t2b", "t2c"] {
+            try await ferry.reference(to: "tasks/\(id)", as: Loose.self).set(Loose(title: 3))
+        }
+        try await ferry.waitForPendingWrites()
+        var titles: [String] = []
+        for try await page in tasks.all.pages(of: 2) { titles += page.map(\.title) }
+        #expect(titles == (0..<10).map { "t\($0)" })
         await #expect(throws: DecodingError.self) { try await tasks["odd"].get() }
         await ferry.close()
     }

@@ -3,11 +3,11 @@
 /// A coder makes one for each container; the array that `Codable` asks for is made for errors only.
 final class CodingPathNode: Sendable {
     private let parent: CodingPathNode?
-    private let key: any CodingKey & Sendable
+    private let key: any CodingKey
 
     init(_ key: any CodingKey, in parent: CodingPathNode?) {
         self.parent = parent
-        self.key = PlainKey(key)
+        self.key = key
     }
 
     var keys: [any CodingKey] {
@@ -22,14 +22,9 @@ final class CodingPathNode: Sendable {
 }
 
 /// A key without a type of its own.
-struct PlainKey: CodingKey, Sendable {
+struct PlainKey: CodingKey {
     let stringValue: String
     let intValue: Int?
-
-    init(_ key: any CodingKey) {
-        stringValue = key.stringValue
-        intValue = key.intValue
-    }
 
     init(stringValue: String) {
         self.stringValue = stringValue

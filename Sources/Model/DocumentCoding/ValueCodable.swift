@@ -28,9 +28,9 @@ package enum EncodedValue: Sendable, Hashable {
 /// The circumstances of coding.
 package struct CodingContext: Sendable {
     /// The object that decoded references belong to; nil for none.
-    package var owner: (any Sendable)?
+    package var owner: (any AnyObject & Sendable)?
 
-    package init(owner: (any Sendable)? = nil) { self.owner = owner }
+    package init(owner: (any AnyObject & Sendable)? = nil) { self.owner = owner }
 }
 
 /// A value that does not fit the type to which it is to be converted.
@@ -48,6 +48,9 @@ package struct ValueMismatch: Error, CustomStringConvertible {
 }
 
 extension Value {
+    /// Whether the value is null; faster than a comparison with it.
+    var isNull: Bool { if case .null = self { true } else { false } }
+
     /// The name of the value's type with an article, for messages.
     package var typeName: String {
         switch self {

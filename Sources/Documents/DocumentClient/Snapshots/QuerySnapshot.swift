@@ -16,12 +16,6 @@ public struct QuerySnapshot: Sendable {
         self.isFromCache = isFromCache
     }
 
-    /// Creates the first snapshot of results that were read once.
-    package init(found documents: [DocumentSnapshot], isFromCache: Bool) {
-        self.init(
-            documents: documents, changes: QueryChange.between([], documents), isFromCache: isFromCache)
-    }
-
     /// Whether a document contains changes that the remote has not committed yet.
     public var hasPendingWrites: Bool { documents.contains(where: \.hasPendingWrites) }
 }

@@ -81,6 +81,11 @@ public struct Query<Model: DocumentModel>: Sendable {
         }
     }
 
+    /// Starts the results after a document that need not fit the model.
+    func start(after document: DocumentSnapshot) -> Query {
+        with { $0.start = (.document(fields: document.fields, path: document.name.path), false) }
+    }
+
     func limited(to count: Int) -> Query { with { $0.limitCount = count } }
 
     /// Starts the results at a document.
@@ -143,19 +148,28 @@ public struct Query<Model: DocumentModel>: Sendable {
     ///
     /// - Throws: `FerryError`.
     public func get(_ source: Source = .cacheElseServer) async throws -> QuerySnapshot<Model> {
+        try await read(source).results
+    }
+
+    /// Returns the results once, and the number and the last of the documents that were read, also of
+    /// those that do not fit the model.
+    func read(
+        _ source: Source
+    ) async throws -> (results: QuerySnapshot<Model>, count: Int, last: DocumentSnapshot?) {
         let ferry = try ferry
         return try await FerryError.translating {
             let session = try ferry.session
             let (documents, isFromCache) = try await session.documents(try plan(in: session), source)
             var results = QueryResults<Model>(ferry: ferry, isReversed: isReversed)
-            return results.updated(QuerySnapshots.Element(found: documents, isFromCache: isFromCache))
+            return (results.read(documents, isFromCache: isFromCache), documents.count, documents.last)
         }
     }
 
     /// The results now, and again whenever they change.
     public var snapshots: Snapshots<QuerySnapshot<Model>> { Snapshots { QuerySource(query: self) } }
 
-    /// Returns the results in pages, each of which is read when it is asked for.
+    /// Returns the results in pages, each of which is read when it is asked for. The query cannot have
+    /// `limit(toLast:)`.
     public func pages(of count: Int) -> Snapshots<QuerySnapshot<Model>> {
         Snapshots { PageSource(query: self, count: count) }
     }

@@ -72,7 +72,12 @@ struct QueryResults<Model: DocumentModel> {
         {
             return inPlace
         }
-        return rebuilt(snapshot)
+        return rebuilt(snapshot.documents, snapshot.changes, isFromCache: snapshot.isFromCache)
+    }
+
+    /// Decodes results that are read once.
+    mutating func read(_ found: [DocumentSnapshot], isFromCache: Bool) -> QuerySnapshot<Model> {
+        rebuilt(found, [], isFromCache: isFromCache)
     }
 
     /// Replaces documents that changed and kept their positions; nil if there are other changes.
@@ -95,21 +100,23 @@ struct QueryResults<Model: DocumentModel> {
             insertions: [], modifications: changed.map(\.0), deletions: [], undecodable: [])
     }
 
-    private mutating func rebuilt(_ snapshot: DocumentClient.QuerySnapshot) -> QuerySnapshot<Model> {
+    private mutating func rebuilt(
+        _ new: [DocumentSnapshot], _ differences: [QueryChange], isFromCache: Bool
+    ) -> QuerySnapshot<Model> {
         let before = documents
         let known = Dictionary(
             before.enumerated().map { ($1.reference.path, $0) }, uniquingKeysWith: { first, _ in first })
-        var changes: [String: QueryChange] = [:]
-        for change in snapshot.changes where change.kind != .removed { changes[change.document.name.path] = change }
+        let changed =
+            before.isEmpty ? [] : Set(differences.lazy.filter { $0.kind != .removed }.map(\.document.name.path))
         var (insertions, modifications): ([Int], [Int]) = ([], [])
         var kept = Set<Int>()
         documents = []
         undecodable = []
-        documents.reserveCapacity(snapshot.documents.count)
-        for found in isReversed ? snapshot.documents.reversed() : snapshot.documents {
+        documents.reserveCapacity(new.count)
+        for found in isReversed ? new.reversed() : new {
             let path = found.name.path
             let old = known[path]
-            if let old, changes[path] == nil {
+            if let old, !changed.contains(path) {
                 kept.insert(old)
                 documents.append(before[old])
                 continue
@@ -125,8 +132,8 @@ struct QueryResults<Model: DocumentModel> {
         }
         pendingCount = documents.count { $0.state != .ordered }
         return QuerySnapshot(
-            documents, before: before, isFromCache: snapshot.isFromCache,
-            hasPendingWrites: pendingCount > 0 || snapshot.hasPendingWrites, insertions: insertions,
+            documents, before: before, isFromCache: isFromCache,
+            hasPendingWrites: pendingCount > 0 || new.contains(where: \.hasPendingWrites), insertions: insertions,
             modifications: modifications, deletions: before.indices.filter { !kept.contains($0) },
             undecodable: undecodable)
     }

@@ -84,20 +84,26 @@ final class QuerySource<Model: DocumentModel>: SnapshotSource<QuerySnapshot<Mode
 final class PageSource<Model: DocumentModel>: SnapshotSource<QuerySnapshot<Model>> {
     private var query: Query<Model>
     private let count: Int
+    /// The number of results that the limit of the query leaves; nil without a limit.
+    private var rest: Int?
     private var isAtEnd = false
 
     init(query: Query<Model>, count: Int) {
         self.query = query
         self.count = count
+        rest = query.limitCount
     }
 
     override func next() async throws -> QuerySnapshot<Model>? {
         guard !isAtEnd else { return nil }
-        let page = try await query.limit(count).get(.serverElseCache)
-        guard let last = page.last, page.count == count else {
-            isAtEnd = true
-            return page.isEmpty ? nil : page
+        guard !query.isReversed else {
+            throw FerryError(.invalid, "A query with limit(toLast:) has no pages. Reverse its order, and use limit.")
         }
+        let size = min(count, rest ?? count)
+        let (page, found, last) = try await query.limit(size).read(.serverElseCache)
+        rest = rest.map { $0 - found }
+        isAtEnd = found < size || rest == 0
+        guard let last else { return nil }
         query = query.start(after: last)
         return page
     }

@@ -21,12 +21,12 @@ struct KeyedValueContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
     /// The value of a key; nil if it is absent or null.
     private func present(_ key: Key) -> Value? {
-        guard let value = fields[key.stringValue], value != .null else { return nil }
+        guard let value = fields[key.stringValue], !value.isNull else { return nil }
         return value
     }
 
     func contains(_ key: Key) -> Bool { fields[key.stringValue] != nil }
-    func decodeNil(forKey key: Key) throws -> Bool { try value(key) == .null }
+    func decodeNil(forKey key: Key) throws -> Bool { try value(key).isNull }
 
     func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T {
         try ValueDecoder.decode(type, from: value(key), at: node(key), in: context)
@@ -35,7 +35,7 @@ struct KeyedValueContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     func decodeIfPresent<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T? {
         // Null is a value for types that give it a meaning, such as a pending time.
         guard let value = fields[key.stringValue] else { return nil }
-        if value == .null, !(type is any NullDecodable.Type) { return nil }
+        if value.isNull, !(type is any NullDecodable.Type) { return nil }
         return try ValueDecoder.decode(type, from: value, at: node(key), in: context)
     }
 

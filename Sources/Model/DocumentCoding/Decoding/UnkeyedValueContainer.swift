@@ -8,7 +8,7 @@ struct SingleValueContainer: SingleValueDecodingContainer {
 
     var codingPath: [any CodingKey] { path?.keys ?? [] }
 
-    func decodeNil() -> Bool { value == .null }
+    func decodeNil() -> Bool { value.isNull }
     func decode<T: Decodable>(_ type: T.Type) throws -> T {
         try ValueDecoder.decode(type, from: value, at: path, in: context)
     }
@@ -62,7 +62,7 @@ struct UnkeyedValueContainer: UnkeyedDecodingContainer {
     }
 
     mutating func decodeNil() throws -> Bool {
-        guard try element().value == .null else { return false }
+        guard try element().value.isNull else { return false }
         currentIndex += 1
         return true
     }
