@@ -184,6 +184,13 @@ let package = Package(
                 "ObjectStorage", "Reconciliation", "SQLite", "SystemIO", "SystemService", "Cryptography",
             ]),
 
+        target(
+            "MorningMail", in: "Tasks",
+            uses: [
+                "CivilTime", "DocumentModel", "DocumentStore", "FirestoreProtocol", "IdentityServer", "SMTPClient",
+                "SystemIO", "SystemService", "TaskModel",
+            ]),
+
         // Control
         target("Control", in: "Control", uses: ["HTTPMessages", "JSON", "SystemIO"]),
 
@@ -205,7 +212,7 @@ let package = Package(
                 "AccessControl", "BucketStore", "CivilTime", "CommandLineTool", "Cryptography", "DocumentModel",
                 "DocumentStore", "FirestoreProtocol", "FirestoreServer", "GRPCProtocol", "GRPCServer", "HTTPClient",
                 "HTTPMessages",
-                "HTTPServer", "IdentityProtocol", "IdentityServer", "JSON",
+                "HTTPServer", "IdentityProtocol", "IdentityServer", "JSON", "MorningMail",
                 "ObjectStorage", "PostgreSQL", "PostgresStore", "RulesLanguage", "S3Server", "SMTPClient", "SQLite",
                 "ServerData", "SystemIO", "SystemService", "YAML",
             ]),
@@ -333,6 +340,12 @@ let package = Package(
             name: "SimulationTests", dependencies: ["Simulation"], path: "Tests/Simulation/Seeds",
             exclude: ["regressions.txt"],
             swiftSettings: settings),
+        tests(
+            "MorningMail",
+            uses: [
+                "CivilTime", "DocumentModel", "DocumentStore", "IdentityProtocol", "IdentityServer", "PostgreSQL",
+                "PostgresTestKit", "SMTPClient", "SystemIO", "SystemService", "TaskModel",
+            ], reads: ["smtp_server.py"]),
         tests("Control", uses: ["HTTPMessages", "HTTPServer", "JSON", "SystemIO"]),
         tests(
             "FerryServer",

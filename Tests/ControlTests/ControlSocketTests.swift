@@ -176,6 +176,12 @@ private final class Desk: ControlService {
         if old != "old" || new != "new" { throw ControlError(.permissionDenied, "no") }
     }
     func usage() async throws -> AccountUsageSummary? { usageAnswer }
+    func morningMail() async throws -> MorningMailSummary? {
+        MorningMailSummary(minute: 450, zone: "Europe/Berlin", waitsForAddress: true)
+    }
+    func setMorningMail(_ mail: MorningMailSummary?) async throws {
+        if let mail, mail != MorningMailSummary(minute: 5, zone: "UTC") { throw ControlError(.permissionDenied, "no") }
+    }
     func signOut() async throws {}
     func account() async throws -> AccountSummary { throw ControlError(.needsSignIn, "no", hint: "ferry login URL") }
     func events(after lastEventID: UInt64?) async throws -> AsyncThrowingStream<ControlEvent, any Error> {
@@ -245,6 +251,9 @@ private final class Desk: ControlService {
             #expect(account == AccountSummary(userID: "p", email: "e", server: "http://s"))
             try await client.changePassword(from: "old", to: "new")
             #expect(try await client.usage() == usageAnswer)
+            #expect(try await client.morningMail()?.time == "07:30")
+            try await client.setMorningMail(nil)
+            try await client.setMorningMail(MorningMailSummary(minute: 5, zone: "UTC"))
             try await client.signOut()
             let request = SignInRequest(
                 server: "s", email: "e", password: "p", create: true, invitation: "i", code: "c", merges: true)

@@ -168,6 +168,18 @@ package actor AccountSession {
         return try await withToken { try await client.quota(idToken: $0) }
     }
 
+    /// Returns when the account gets its mail in the morning; nil if it gets none.
+    package func morningMail() async throws -> MorningMailTime? {
+        let client = client(try signedIn().server)
+        return try await withToken { try await client.morningMail(idToken: $0) }
+    }
+
+    /// Sets when the account gets its mail in the morning; nil ends the mails.
+    package func setMorningMail(_ time: MorningMailTime?) async throws {
+        let client = client(try signedIn().server)
+        try await withToken { try await client.setMorningMail(time, idToken: $0) }
+    }
+
     /// Turns the anonymous account into a permanent one with all its data.
     package func link(email: String, password: String) async throws {
         let server = try signedIn().server

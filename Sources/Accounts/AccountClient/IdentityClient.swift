@@ -76,6 +76,17 @@ package struct IdentityClient: Sendable {
         return answer["users"]?[0]?[QuotaReport.field].map { QuotaReport(json: $0) }
     }
 
+    /// Returns when the token's account gets its mail in the morning; nil if it gets none.
+    package func morningMail(idToken: String) async throws -> MorningMailTime? {
+        let answer = try await account("lookup", ["idToken": .string(idToken)])
+        return answer["users"]?[0]?[MorningMailTime.field].flatMap { MorningMailTime(json: $0) }
+    }
+
+    /// Sets when the token's account gets its mail in the morning; nil ends the mails.
+    package func setMorningMail(_ time: MorningMailTime?, idToken: String) async throws {
+        _ = try await account("update", ["idToken": .string(idToken), MorningMailTime.field: time?.json ?? .null])
+    }
+
     /// Copies a page of the attachments of another account to the token's account, on the server.
     ///
     /// - Returns: The key after which the next page begins; nil after the last.

@@ -189,6 +189,15 @@ package struct ControlClient: ControlService {
         return try AccountUsageSummary(json: usage)
     }
 
+    package func morningMail() async throws -> MorningMailSummary? {
+        guard let mail = try await send(.morningMail)["mail"], !mail.isNull else { return nil }
+        return try MorningMailSummary(json: mail)
+    }
+
+    package func setMorningMail(_ mail: MorningMailSummary?) async throws {
+        _ = try await send(.setMorningMail, .members(("mail", mail?.json ?? .null)))
+    }
+
     package func signOut() async throws { _ = try await send(.signOut) }
 
     package func account() async throws -> AccountSummary { try AccountSummary(json: try await send(.account)) }

@@ -52,6 +52,8 @@ enum ControlRoute: Hashable {
     case link
     case changePassword
     case usage
+    case morningMail
+    case setMorningMail
     case signOut
     case events
 
@@ -119,6 +121,8 @@ enum ControlRoute: Hashable {
         case ("POST", "account", 1) where rest[0] == "link": self = .link
         case ("POST", "account", 1) where rest[0] == "password": self = .changePassword
         case ("GET", "account", 1) where rest[0] == "usage": self = .usage
+        case ("GET", "account", 1) where rest[0] == "mail": self = .morningMail
+        case ("PUT", "account", 1) where rest[0] == "mail": self = .setMorningMail
         case ("GET", "events", 0): self = .events
         default: return nil
         }
@@ -127,10 +131,11 @@ enum ControlRoute: Hashable {
     var method: String {
         switch self {
         case .status, .tasks, .task, .lists, .transfers, .deletes, .trash, .conflicts, .history, .explanation, .devices,
-            .plan, .health, .log, .configuration, .account, .usage, .events, .invitations, .blocks, .reminders:
+            .plan, .health, .log, .configuration, .account, .usage, .events, .invitations, .blocks, .reminders,
+            .morningMail:
             "GET"
         case .changeTask, .changeAccount: "PATCH"
-        case .pause, .pin, .signIn, .finishSignIn: "PUT"
+        case .pause, .pin, .signIn, .finishSignIn, .setMorningMail: "PUT"
         case .detach, .signOut, .unshare, .unblock: "DELETE"
         case .addTask, .addTasks, .removeTasks, .share, .attach, .fetch, .changeTransfers, .sync, .rebind,
             .decideDeletes, .restore, .resolveConflicts, .undo, .checkConfiguration, .link, .beginSignIn,
@@ -182,6 +187,7 @@ enum ControlRoute: Hashable {
             case .link: ["account", "link"]
             case .changePassword: ["account", "password"]
             case .usage: ["account", "usage"]
+            case .morningMail, .setMorningMail: ["account", "mail"]
             case .events: ["events"]
             }
         return ["v1"] + parts

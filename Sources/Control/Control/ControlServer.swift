@@ -138,6 +138,13 @@ package struct ControlServer: Sendable {
         case .changePassword:
             try await done(service.changePassword(from: body.string("old"), to: body.string("new")))
         case .usage: document("usage", try await service.usage()?.json ?? .null)
+        case .morningMail: document("mail", try await service.morningMail()?.json ?? .null)
+        case .setMorningMail:
+            try await done(
+                service.setMorningMail(
+                    body["mail"].flatMap { $0.isNull ? nil : $0 }.map { mail throws(ControlError) in
+                        try MorningMailSummary(json: mail)
+                    }))
         case .signOut: try await done(service.signOut())
         case .tasks, .events: .null
         }

@@ -149,6 +149,10 @@ package protocol ControlService: Sendable {
     /// Returns what the account uses on the server; nil if the server does not report it. Waits for
     /// the network.
     func usage() async throws -> AccountUsageSummary?
+    /// Returns when the account gets its mail in the morning; nil if it gets none. Waits for the network.
+    func morningMail() async throws -> MorningMailSummary?
+    /// Sets when the account gets its mail in the morning; nil ends the mails. Waits for the network.
+    func setMorningMail(_ mail: MorningMailSummary?) async throws
 
     /// Returns the events after `lastEventID`, or from now on if it is nil. The stream begins with
     /// an event of the status and ends when the daemon stops.

@@ -5,6 +5,8 @@ import SystemIO
 /// The error of a mail that was not accepted. It names neither the recipient nor the password.
 package struct SMTPError: Error, Sendable, CustomStringConvertible {
     package let description: String
+    /// Whether the mail server may have accepted the mail, so that it must not be sent again.
+    package var mayHaveArrived = false
 }
 
 /// Hands mails to a mail server (RFC 5321) with libcurl.
@@ -43,9 +45,12 @@ package final class SMTPClient: Sendable {
     /// - Parameters:
     ///   - recipient: An address without control characters and spaces.
     ///   - date: The value of the header field `Date`.
+    ///   - headers: More header fields.
     /// - Throws: `SMTPError`.
-    package func send(to recipient: String, subject: String, text: String, date: String) async throws {
-        let lines = [recipient, configuration.sender, subject, date]
+    package func send(
+        to recipient: String, subject: String, text: String, date: String, headers: [(name: String, value: String)] = []
+    ) async throws {
+        let lines = [recipient, configuration.sender, subject, date] + headers.flatMap { [$0.name, $0.value] }
         guard lines.allSatisfy({ $0.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F } }),
             !recipient.contains(where: { "<> ".contains($0) })
         else { throw SMTPError(description: "The address of a mail has characters that no address may have.") }
@@ -65,11 +70,11 @@ package final class SMTPClient: Sendable {
             Content-Type: text/plain; charset=utf-8\r
             Content-Transfer-Encoding: 8bit\r
             Auto-Submitted: auto-generated\r
-            \r
 
             """
         let body = text.split(separator: "\n", omittingEmptySubsequences: false).map { "\($0)\r\n" }.joined()
-        let bytes = Array(message.utf8) + Array(body.utf8)
+        let fields = headers.map { "\($0.name): \($0.value)\r\n" }.joined()
+        let bytes = Array("\(message)\(fields)\r\n\(body)".utf8)
         // libcurl's simple interface blocks, so each mail has a thread.
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
             do {
@@ -86,6 +91,7 @@ package final class SMTPClient: Sendable {
     private final class Reader {
         private let bytes: [UInt8]
         private var position = 0
+        var isAtEnd: Bool { position == bytes.count }
 
         init(_ bytes: [UInt8]) { self.bytes = bytes }
 
@@ -129,8 +135,11 @@ package final class SMTPClient: Sendable {
             return codes.first { $0 != CURLE_OK } ?? curl_easy_perform(easy)
         }
         guard result == CURLE_OK else {
+            // After the whole mail, only an answer that refuses it is certain.
+            let answer = ferry_curl_get_long(easy, CURLINFO_RESPONSE_CODE)
             throw SMTPError(
-                description: "The mail server did not accept a mail: \(String(cString: curl_easy_strerror(result))).")
+                description: "The mail server did not accept a mail: \(String(cString: curl_easy_strerror(result))).",
+                mayHaveArrived: reader.isAtEnd && !(400..<600).contains(answer))
         }
     }
 

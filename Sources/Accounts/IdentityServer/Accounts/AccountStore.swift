@@ -13,6 +13,8 @@ struct AccountStore: Sendable {
     var mailCodes: MailCodes { MailCodes(database: database) }
     /// The keys of administrators' programs.
     var serviceAccounts: ServiceAccounts { ServiceAccounts(database: database) }
+    /// The accounts with a mail in the morning.
+    var morningMails: MorningMails { MorningMails(database: database) }
     /// The accounts at OpenID providers.
     var links: ProviderLinks { ProviderLinks(database: database) }
 

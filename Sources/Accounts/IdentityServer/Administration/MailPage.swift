@@ -112,9 +112,9 @@ struct MailPage: Sendable {
         """
     }
 
-    private static func paragraph(_ text: String) -> String { "<p>\(escaped(text))</p>" }
+    static func paragraph(_ text: String) -> String { "<p>\(escaped(text))</p>" }
 
-    private static func page(_ status: HTTPStatus, _ title: String, _ body: String) -> HTTPResponse {
+    static func page(_ status: HTTPStatus, _ title: String, _ body: String) -> HTTPResponse {
         HTTPResponse(
             status,
             headers: [

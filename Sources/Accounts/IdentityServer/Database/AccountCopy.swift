@@ -66,5 +66,6 @@ extension IdentityService {
         ("provider_link", "provider, subject, account, email, display_name, photo_url"),
         ("mail_code", "code, kind, email, account, new_email, expires_at"),
         ("service_account", "key_id, email, modulus, exponent, label, created_at"),
+        ("morning_mail", "account, minute, zone, token, next_at, sent_day"),
     ]
 }

@@ -78,6 +78,15 @@ enum AccountSchema {
                 key text COLLATE "C" PRIMARY KEY, value text NOT NULL, expires_at bigint NOT NULL)
             """,
             "CREATE INDEX rate_limit_expires_at ON ferry_accounts.rate_limit(expires_at)",
-        ]
+        ],
+        [
+            """
+            CREATE TABLE ferry_accounts.morning_mail(
+                account text COLLATE "C" PRIMARY KEY REFERENCES ferry_accounts.account(id) ON DELETE CASCADE,
+                minute bigint NOT NULL, zone text NOT NULL, token text COLLATE "C" NOT NULL UNIQUE,
+                next_at bigint NOT NULL, sent_day bigint NOT NULL)
+            """,
+            "CREATE INDEX morning_mail_next_at ON ferry_accounts.morning_mail(next_at)",
+        ],
     ]
 }

@@ -116,6 +116,15 @@ struct SQLiteAccountDatabase: AccountDatabase {
                 ALTER TABLE account ADD COLUMN managed INTEGER NOT NULL DEFAULT 0;
                 ALTER TABLE session ADD COLUMN claims TEXT;
                 """),
+        SQLiteMigration(
+            "mails in the morning",
+            sql: """
+                CREATE TABLE morning_mail(
+                    account TEXT PRIMARY KEY REFERENCES account(id) ON DELETE CASCADE, minute INTEGER NOT NULL,
+                    zone TEXT NOT NULL, token TEXT NOT NULL UNIQUE, next_at INTEGER NOT NULL, sent_day INTEGER NOT NULL
+                ) STRICT, WITHOUT ROWID;
+                CREATE INDEX morning_mail_next_at ON morning_mail(next_at);
+                """),
     ]
 }
 

@@ -149,6 +149,9 @@ struct AccountRoutes: Sendable {
         let account = try await server.accounts.account(of: token)
         var user = account.json
         user[QuotaReport.field] = try await quota(of: account)
+        user[MorningMailTime.field] = try await server.morningMails.setting(of: account.id).map {
+            MorningMailTime(minute: $0.minute, zone: $0.zone, waitsForAddress: !account.isEmailVerified).json
+        }
         return ["kind": "identitytoolkit#GetAccountInfoResponse", "users": [.object(user)]]
     }
 
@@ -169,11 +172,33 @@ struct AccountRoutes: Sendable {
         changes.removedProviders = Set((body["deleteProvider"]?.arrayValue ?? []).compactMap(\.stringValue))
         let (account, tokens) = try await server.accounts.update(
             verify(idToken), changes, address: address, now: server.now())
+        if let time = body[MorningMailTime.field] { try await setMorningMail(time, of: account, body, address) }
         var answer = answer("SetAccountInfoResponse", account, tokens)
         answer["emailVerified"] = .boolean(account.isEmailVerified)
         answer["providerUserInfo"] = .array(account.providers)
         answer["photoUrl"] = account.photoURL.map { .string($0) }
         return .object(answer)
+    }
+
+    /// Sets or ends the mails in the morning. An address that is not confirmed gets a mail with a link
+    /// that does that, so that users do not subscribe others.
+    private func setMorningMail(
+        _ json: JSON, of account: Account, _ body: JSONObject, _ address: NetworkAddress
+    ) async throws {
+        if json.isNull { return try await server.morningMails.remove(account.id) }
+        guard let next = server.configuration.nextMorning else {
+            throw ToolkitRefusal("OPERATION_NOT_ALLOWED : This server sends no mail.")
+        }
+        guard account.email != nil else { throw ToolkitRefusal("MISSING_EMAIL") }
+        guard let time = MorningMailTime(json: json) else { throw ToolkitRefusal("INVALID_REQUEST") }
+        let setting = MorningMails.Setting(minute: time.minute, zone: time.zone)
+        guard let first = next(setting, server.now()) else {
+            throw ToolkitRefusal("INVALID_REQUEST : The server does not know this time zone.")
+        }
+        try await server.morningMails.set(setting, of: account.id, next: first)
+        guard !account.isEmailVerified, let idToken = body["idToken"] else { return }
+        _ = try await MailRoutes(server: server).send(
+            ["requestType": "VERIFY_EMAIL", "idToken": idToken], isAdministrator: false, address)
     }
 
     /// Handles `resetPassword`. With the code alone, it returns the account whose password the code

@@ -14,6 +14,7 @@ package struct IdentityRouter: Sendable {
     ///
     /// - `GET` and `POST /__/auth/action`: the page behind the links of mails, in emulator mode
     ///   `/emulator/action`
+    /// - `GET` and `POST /__/mail/off`: ends the mails in the morning
     /// - `POST /v1/accounts:…`, the calls of users, `…/v1/projects/P/accounts…`, those of
     ///   administrators, and `POST /v1/token`, each also below the host name, as in the Auth
     ///   emulator: `/identitytoolkit.googleapis.com/v1/…`, `/securetoken.googleapis.com/v1/token`.
@@ -31,6 +32,8 @@ package struct IdentityRouter: Sendable {
             return await onPool { await SecurityTokenService(server: server).handle(request) }
         case MailPage.path, MailPage.emulatorPath:
             return await onPool { await MailPage(server: server).handle(request) }
+        case EndOfMailsPage.path:
+            return await onPool { await EndOfMailsPage(server: server).handle(request) }
         default: break
         }
         for prefix in ["", "/identitytoolkit.googleapis.com"] where path.hasPrefix("\(prefix)/v1/") {

@@ -1,3 +1,4 @@
+import HTTPMessages
 package import IdentityProtocol
 import JSON
 import PostgreSQL
@@ -30,6 +31,9 @@ package final class IdentityService: Sendable {
         package var providers: [OpenIDConfiguration] = []
         /// Sends a mail; nil if the server sends none. Returns when it was accepted or refused.
         package var mailer: (@Sendable (Mail) async throws -> Void)?
+        /// Returns the time of the next mail in the morning after `now`; nil for an unknown time zone. The
+        /// property is nil if the server sends no such mails.
+        package var nextMorning: (@Sendable (_ setting: MorningMails.Setting, _ now: Int64) -> Int64?)?
         /// Returns an account's usage; nil if usage is not counted.
         package var usage: (@Sendable (_ user: String) async throws -> AccountUsage)?
 
@@ -206,6 +210,14 @@ package final class IdentityService: Sendable {
             guard let claims else { throw OpenIDToken.invalid("is malformed") }
             return try FederatedIdentity(provider: name, claims: claims)
         }
+    }
+
+    /// The mails in the morning.
+    package var morningMails: MorningMails { store.morningMails }
+
+    /// Returns the URL at which the mails with a token are ended.
+    package func endOfMails(token: String) -> String {
+        "\(configuration.issuer)\(EndOfMailsPage.path)?token=\(PercentEncoding.encode(token))"
     }
 
     /// Returns the quota of an account.

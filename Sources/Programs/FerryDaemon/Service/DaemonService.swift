@@ -102,6 +102,16 @@ final class DaemonService: ControlService {
         return try await identity.usage()
     }
 
+    func morningMail() async throws -> MorningMailSummary? {
+        guard await identity.current != nil else { throw Account.nobody }
+        return try await identity.morningMail()
+    }
+
+    func setMorningMail(_ mail: MorningMailSummary?) async throws {
+        guard await identity.current != nil else { throw Account.nobody }
+        try await identity.setMorningMail(mail)
+    }
+
     func signOut() async throws {
         guard await identity.current != nil else { throw Account.nobody }
         await engine.end()

@@ -253,6 +253,24 @@ actor Account {
         }
     }
 
+    func morningMail() async throws -> MorningMailSummary? {
+        do {
+            return try await session.morningMail().map {
+                MorningMailSummary(minute: $0.minute, zone: $0.zone, waitsForAddress: $0.waitsForAddress)
+            }
+        } catch let error as IdentityError {
+            throw ControlError(signingIn: error).caused(by: error)
+        }
+    }
+
+    func setMorningMail(_ mail: MorningMailSummary?) async throws {
+        do {
+            try await session.setMorningMail(mail.map { MorningMailTime(minute: $0.minute, zone: $0.zone) })
+        } catch let error as IdentityError {
+            throw ControlError(signingIn: error).caused(by: error)
+        }
+    }
+
     func link(email: String, password: String) async throws -> AccountSummary {
         do { try await session.link(email: email, password: password) } catch let error as IdentityError {
             throw ControlError(signingIn: error).caused(by: error)

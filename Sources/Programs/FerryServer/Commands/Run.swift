@@ -59,7 +59,10 @@ private struct ServerRun {
                 .init("objects", collections, stopLimit: .seconds(3)),
                 .init("http", WebService(server: server), stopLimit: .seconds(3)),
                 .init("documents", DocumentService(server: server), stopLimit: .seconds(3)),
-            ],
+            ]
+                + [configuration.mail].compactMap(\.self).map {
+                    .init("mail", server.morningMails(through: $0, logger), stopLimit: .seconds(3))
+                },
             logger: logger, supervisor: supervisor,
             onStuck: { _ in _exit(1) },
             onReload: {

@@ -56,8 +56,8 @@ struct ConfigurationReader {
             summary:
                 "an OpenID provider to sign in with, the id of this server's client there, and a file with its secret, "
                 + "or Apple's key with the ids of team and key; may be repeated"),
-        Option("smtp", value: "URL", summary: "a mail server for links: smtps://USER@HOST:PORT or smtp://HOST:PORT"),
-        Option("smtp-from", value: "ADDRESS", summary: "the sender's address of these mails"),
+        Option("smtp", value: "URL", summary: "a server for mails: smtps://USER@HOST:PORT or smtp://HOST:PORT"),
+        Option("smtp-from", value: "ADDRESS", summary: "the sender's address of its mails"),
         Option(
             "smtp-password", value: "FILE", summary: "a file with the password at the mail server", completion: .files),
         Option("accept-clock", summary: "start although the clock is more than a year after the newest commit"),

@@ -1,6 +1,5 @@
 import AccessControl
 import BucketStore
-import CivilTime
 import DocumentModel
 import FirestoreServer
 import GRPCProtocol
@@ -10,6 +9,7 @@ import HTTPMessages
 import HTTPServer
 import IdentityProtocol
 import IdentityServer
+import MorningMail
 import ObjectStorage
 import PostgreSQL
 import S3Server
@@ -71,8 +71,7 @@ struct Server: Sendable {
             )
             return Server(
                 endpoints: endpoints, directory: directory, stores: stores, identity: identity, web: web,
-                metrics: published,
-                documents: documents, closing: closing, rules: rules, certificate: certificate)
+                metrics: published, documents: documents, closing: closing, rules: rules, certificate: certificate)
         } catch {
             await web.stop(within: .zero)
             await published?.stop(within: .zero)
@@ -102,6 +101,12 @@ struct Server: Sendable {
     func reload() async throws {
         try await identity.reload()
         try rules?.reload()
+    }
+
+    /// Returns the service that sends mails with tasks.
+    func morningMails(through mail: SMTPClient.Configuration, _ logger: Logger) -> MorningMailService {
+        let catalog = stores.catalog
+        return MorningMailService(identity, through: mail, logger: logger) { try await catalog.store(catalog.main) }
     }
 
     /// Removes the data of deleted accounts.
@@ -169,14 +174,7 @@ struct Server: Sendable {
         settings.isBehindProxy = configuration.isBehindProxy
         settings.quota = configuration.quota
         settings.providers = configuration.providers
-        if let mail = configuration.mail {
-            let client = SMTPClient(mail)
-            settings.mailer = { mail in
-                try await client.send(
-                    to: mail.recipient, subject: mail.subject, text: mail.text,
-                    date: UTCTime(seconds: WallClock.seconds()).imfFixdate)
-            }
-        }
+        if let mail = configuration.mail { settings.send(through: SMTPClient(mail)) }
         settings.usage = { try await stores.usage(of: $0) }
         if configuration.objects == nil {
             settings.copyObjects = { source, target, after, limit in
