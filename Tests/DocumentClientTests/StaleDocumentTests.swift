@@ -71,7 +71,8 @@ import Testing
         #expect(try await read().count == 20)
         try write([.delete(1), .delete(2)])
         _ = try await client.write([
-            .delete(try task(4)), .set(try task(5), ["n": .integer(50)]), .set(try name("tasks/new"), ["n": .integer(0)]),
+            .delete(try task(4)), .set(try task(5), ["n": .integer(50)]),
+            .set(try name("tasks/new"), ["n": .integer(0)]),
         ])
         #expect(try await read(limit: 5) == [0, 3, 6, 7, 8])
         #expect(try await read(offset: 1, limit: 3) == [3, 6, 7])
