@@ -121,7 +121,7 @@ struct MorningMailServiceTests {
 
     private func addTask(_ id: String, _ title: String, due: String, of user: String, list: String? = nil) async throws
     {
-        let task = TaskItem(title: title, due: Due(parsing: due), listId: list, userId: user)
+        let task = TaskItem(title: title, due: Due(parsing: due), listId: list, userId: UserID(user))
         try await write("tasks/\(id)", task.documentFields)
     }
 
