@@ -111,8 +111,8 @@ package final class PostgresReaders: SnapshotReaders {
     ) {
         let make = { (_: Int) in
             PostgresReader(
-                database, partition: partition, configuration, clock, tuning: tuning, onIndexSuggestion: onIndexSuggestion,
-                onDamage: onDamage)
+                database, partition: partition, configuration, clock, tuning: tuning,
+                onIndexSuggestion: onIndexSuggestion, onDamage: onDamage)
         }
         long = (0..<max(1, count)).map(make)
         short = (0..<max(1, count)).map(make)

@@ -6,7 +6,7 @@ import SystemIO
 
 extension Command {
     static let keys: Command = Command(
-        "keys", summary: "administrators' keys to objects and accounts; the key that signs tokens", group: "Administration",
+        "keys", summary: "keys to objects and accounts, and those that sign tokens", group: "Administration",
         subcommands: [
             Command(
                 "add", summary: "creates a key to every bucket and object",
@@ -28,8 +28,8 @@ extension Command {
                 "remove", summary: "revokes a key", arguments: [Argument("KEY", summary: "the key's id")],
                 options: Option.place, action: { try await removeKey($0) }),
             Command(
-                "rotate", summary: "adds a key that signs tokens an hour from now; those of earlier keys stay valid",
-                options: Option.place, action: { try await Administration.run($0) { try await $0.rotateSigningKeys() } }),
+                "rotate", summary: "adds a key that signs tokens an hour from now", options: Option.place,
+                action: { try await Administration.run($0) { try await $0.rotateSigningKeys() } }),
         ])
 }
 
