@@ -3,6 +3,7 @@ import ObjectStorage
 import SystemIO
 import SystemService
 import SystemTestKit
+import TaskModel
 import Testing
 
 @testable import FerryDaemon
@@ -139,6 +140,22 @@ struct ConfigurationTests {
         #expect(try read(["--config", file, "--reminders", "on"]).showsReminders)
         let wrong = try write("reminders: sometimes\n", in: directory)
         #expect(failure(["--config", wrong])?.message.contains("reminders") == true)
+    }
+
+    @Test func `words of vaults are added to those that are known`() throws {
+        let directory = try TemporaryDirectory()
+        #expect(try read([]).vocabulary == .standard)
+        let file = try write(
+            "status-words: Offen, in  Arbeit | Erledigt ; wip | shipped | binned\npriority-words: dringend | | egal\n",
+            in: directory)
+        let words = try read(["--config", file]).vocabulary
+        #expect(words.status("in arbeit") == .open && words.status("binned") == .cancelled)
+        #expect(words.word(for: true, insteadOf: "wip") == "shipped")
+        #expect(words.priority("egal") == .some(.low) && words.priority("urgent") == .some(.high))
+        for wrong in ["open", "| done", "a | b | c | d"] {
+            #expect(failure(["--status-words", wrong])?.message.contains("--status-words") == true)
+        }
+        #expect(failure(["--priority-words", "urgent"])?.message.contains("--priority-words") == true)
     }
 
     @Test func `compression is auto, off or a level`() throws {

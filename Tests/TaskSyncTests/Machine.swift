@@ -41,7 +41,8 @@ final class Machine: Sendable {
         disk: MemoryDisk? = nil, rebinds: Bool = false, repairs: Bool = false, bootID: String? = nil,
         trashDays: Int = 30,
         wallClock: @escaping @Sendable () -> Int64 = { 0 },
-        followedLists: Int = 400, refusing: @escaping @Sendable (Write) -> Bool = { _ in false }
+        followedLists: Int = 400, vocabulary: TaskVocabulary = .standard,
+        refusing: @escaping @Sendable (Write) -> Bool = { _ in false }
     ) async throws {
         self.home = try home ?? TemporaryDirectory()
         let root = self.home.path
@@ -57,6 +58,7 @@ final class Machine: Sendable {
             userID: UserID("alice"), remote: "test", rebinds: rebinds, trashDays: trashDays, wallClock: wallClock)
         configuration.followedLists = followedLists
         configuration.repairs = repairs
+        configuration.vocabulary = vocabulary
         configuration.bootID = bootID
         sync = TaskSync(
             configuration: configuration,

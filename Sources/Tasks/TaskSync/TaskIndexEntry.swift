@@ -23,8 +23,10 @@ struct TaskIndexEntry: Sendable {
 
     /// Creates the entry of a document.
     ///
-    /// - Parameter view: The document. Only its fields in `fields` are needed.
-    init(_ view: DocumentSnapshot) {
+    /// - Parameters:
+    ///   - view: The document. Only its fields in `fields` are needed.
+    ///   - vocabulary: The words by which the task says what it is.
+    init(_ view: DocumentSnapshot, in vocabulary: TaskVocabulary) {
         id = view.name.id
         guard view.exists else {
             (entry, reminders, request, hasAttachments) = (nil, nil, nil, false)
@@ -36,15 +38,16 @@ struct TaskIndexEntry: Sendable {
         let checklist = Checklist(item.notes)
         let isDeleted = item.isDeleted || FileExport.isBeingDeleted(view)
         entry = TaskCatalog.Entry(
-            id: id, title: item.title, isCompleted: item.completed, priority: item.priority, due: item.due,
-            tags: item.tags, list: item.listId, attachmentCount: attachmentCount,
+            id: id, title: item.title, isCompleted: item.isCompleted(in: vocabulary),
+            priority: item.priority(in: vocabulary), due: item.anyDue,
+            tags: item.anyTags, list: item.listId, attachmentCount: attachmentCount,
             checklist: checklist.items.isEmpty
                 ? nil
                 : TaskCatalog.ChecklistCount(
                     doneCount: UInt32(clamping: checklist.doneCount), count: UInt32(clamping: checklist.items.count)),
             deletion: isDeleted ? TaskCatalog.Deletion(time: item.deletedTime) : nil,
             isPending: view.hasPendingWrites, isParked: view.hasParkedWrites)
-        reminders = isDeleted ? nil : TaskReminders(item)
+        reminders = isDeleted ? nil : TaskReminders(item, in: vocabulary)
         let title = TaskLayout.title(of: item, fields)
         request =
             isDeleted

@@ -125,4 +125,14 @@ extension CustomValue {
         let bytes = Array("key:\(FrontMatterEditor.attached(source))\n".utf8)
         return (try? YAMLParser.parse(bytes, limits: TaskFile.frontMatterLimits))?.mapping?.first?.value.scalar?.text
     }
+
+    /// Returns a custom field with a text in the quotes that an earlier value has in the file.
+    static func text(_ text: String, quotedLike old: Value?) -> Value {
+        let source = old?.mapValue?[sourceKey]?.stringValue ?? ""
+        let plain = Value.string(text)
+        guard let quote = source.first, quote == "'" || quote == "\"", source.count > 1, source.last == quote,
+            CustomValueText.text(of: plain).isIdentical(to: text), !text.contains(quote)
+        else { return plain }
+        return .map([sourceKey: .string("\(quote)\(text)\(quote)")])
+    }
 }

@@ -33,7 +33,7 @@ extension TaskItem {
     /// The dates on which reminders depend, as one text.
     var reminderDates: String {
         let scheduled = fields[TaskSeries.scheduledKey].flatMap(CustomValue.scalarText) ?? ""
-        return "\(due?.text ?? "")|\(scheduled)"
+        return "\(anyDue?.text ?? "")|\(scheduled)"
     }
 
     /// The snoozes as elements of a document's `snoozes`.

@@ -33,9 +33,9 @@ package struct TaskReminders: Sendable, Hashable {
     package static let timeOfDays: Int64 = 9 * 3600
 
     /// Returns the moments of a task; nil if it is completed or in the trash, or has no reminders.
-    package init?(_ item: TaskItem) {
-        guard !item.completed, !item.isDeleted else { return nil }
-        let due = item.due
+    package init?(_ item: TaskItem, in vocabulary: TaskVocabulary = .standard) {
+        guard !item.isCompleted(in: vocabulary), !item.isDeleted else { return nil }
+        let due = item.anyDue
         if let reminders = item.reminders {
             let written = item.fields[TaskSeries.scheduledKey].flatMap(CustomValue.scalarText)
             let scheduled = written.flatMap { Due(parsing: $0) }

@@ -206,7 +206,7 @@ extension TaskItem {
         if let text = fields[TaskSeries.scheduledKey].flatMap(CustomValue.scalarText), let parts = TimeText(text) {
             return (parts.date, true)
         }
-        return due.flatMap { TimeText($0.text) }.map { ($0.date, false) }
+        return anyDue.flatMap { TimeText($0.text) }.map { ($0.date, false) }
     }
 
     /// Whether the occurrence of a date was completed, skipped or passed by a later completion.
@@ -229,7 +229,9 @@ extension TaskItem {
 
     private mutating func move(_ old: (date: CivilDate, isScheduled: Bool), to new: CivilDate) {
         let days = new.daysSinceEpoch - old.date.daysSinceEpoch
-        if let text = due?.text { due = Self.moved(text, by: days).flatMap { Due(parsing: $0) } ?? due }
+        if let text = anyDue?.text, let moved = Self.moved(text, by: days).flatMap({ Due(parsing: $0) }) {
+            setDue(moved)
+        }
         if old.isScheduled, let text = fields[TaskSeries.scheduledKey].flatMap(CustomValue.scalarText),
             let moved = Self.moved(text, by: days)
         {

@@ -3,6 +3,7 @@ import Glibc
 import ObjectStorage
 import SystemIO
 import SystemService
+import TaskModel
 import YAML
 
 /// Reads the configuration. A flag takes precedence over an environment variable, and a variable
@@ -98,6 +99,7 @@ struct ConfigurationReader {
         if let days = try trashDays() { configuration.trashDays = days }
         configuration.objectsKeys = try directory(.objectsKeys)
         configuration.showsReminders = try showsReminders()
+        configuration.vocabulary = try vocabulary()
         configuration.rebinds = flags.has("rebind")
         configuration.deviceName = try deviceName()
         let (tasks, state) = (configuration.tasks, configuration.state)
@@ -253,6 +255,42 @@ struct ConfigurationReader {
         case "on", "true", "yes": return true
         case "off", "false", "no": return false
         default: throw invalid(.reminders, source, "is on or off, not '\(text)'")
+        }
+    }
+
+    private func vocabulary() throws -> TaskVocabulary {
+        var (statuses, priorities): ([TaskVocabulary.StatusRow], [TaskVocabulary.PriorityRow]) = ([], [])
+        if let (text, source) = try value(.statusWords) {
+            for row in text.split(separator: ";") {
+                let groups = Self.words(row)
+                guard (2...3).contains(groups.count), groups.prefix(2).allSatisfy({ !$0.isEmpty }) else {
+                    throw invalid(
+                        .statusWords, source,
+                        "is words for open, done and perhaps cancelled tasks, such as 'open, doing | done | dropped', not '\(row)'"
+                    )
+                }
+                statuses.append(.init(open: groups[0], done: groups[1], cancelled: groups.count > 2 ? groups[2] : []))
+            }
+        }
+        if let (text, source) = try value(.priorityWords) {
+            let groups = Self.words(text[...])
+            guard groups.count == 3 else {
+                throw invalid(
+                    .priorityWords, source,
+                    "is words for high, medium and low, such as 'urgent | normal | later', not '\(text)'")
+            }
+            priorities = zip([.high, .medium, .low], groups).map { .init($0, $1) }
+        }
+        return TaskVocabulary(statuses: statuses, priorities: priorities)
+    }
+
+    /// Returns words that are separated by commas, in groups that are separated by `|`.
+    private static func words(_ text: Substring) -> [[String]] {
+        text.split(separator: "|", omittingEmptySubsequences: false).map { group in
+            group.split(separator: ",").map { word in
+                let words = word.split(whereSeparator: \.isWhitespace)
+                return words.joined(separator: " ")
+            }.filter { !$0.isEmpty }
         }
     }
 

@@ -1,5 +1,6 @@
 import ObjectStorage
 import SystemService
+import TaskModel
 
 /// The settings of a daemon. All paths are absolute.
 struct DaemonConfiguration: Sendable, Hashable {
@@ -24,6 +25,8 @@ struct DaemonConfiguration: Sendable, Hashable {
     var objectsKeys: String?
     /// Whether reminders are shown on the desktop.
     var showsReminders = true
+    /// The words by which task files say whether a task is done and how important it is.
+    var vocabulary = TaskVocabulary.standard
     /// Whether to accept the tasks directory and the remote even if they are not those remembered.
     var rebinds = false
 
@@ -36,6 +39,8 @@ struct DaemonConfiguration: Sendable, Hashable {
             (.tlsCA, authorities == other.authorities), (.compression, compression == other.compression),
             (.trashDays, trashDays == other.trashDays), (.objectsKeys, objectsKeys == other.objectsKeys),
             (.reminders, showsReminders == other.showsReminders),
+            (.statusWords, vocabulary.statuses == other.vocabulary.statuses),
+            (.priorityWords, vocabulary.priorities == other.vocabulary.priorities),
         ].filter { !$0.1 }.map(\.0.name)
     }
 

@@ -88,9 +88,20 @@ struct Setting: Sendable, Hashable {
             "Reminders are shown through org.freedesktop.Notifications of the user's session. Without a desktop they wait for one. "
             + "A restart applies a change.")
 
+    static let statusWords = Setting(
+        "status-words", "WORDS", "more words of 'status': open | done | cancelled, such as 'offen, aktiv | erledigt'",
+        details:
+            "Words are separated by commas, and rows of words that belong together by ';'. The first word for open and for done is the one "
+            + "that commands write. The words that are known without it are in vocabulary.md. A restart applies a change."
+    )
+
+    static let priorityWords = Setting(
+        "priority-words", "WORDS", "more words of 'priority': high | medium | low, such as 'dringend | | egal'",
+        details: "Words are separated by commas. A restart applies a change.")
+
     static let all = [
         tasks, state, socket, deviceName, logLevel, uploadLimit, downloadLimit, download, tlsCA, compression, trashDays,
-        objectsKeys, reminders,
+        objectsKeys, reminders, statusWords, priorityWords,
     ]
 }
 

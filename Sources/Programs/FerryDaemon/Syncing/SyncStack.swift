@@ -59,6 +59,7 @@ final class SyncStack: Sendable {
             trashDays: configuration.trashDays,
             objectStore: server.keepsObjects ? "" : server.objectsPlace, wallClock: Clocks.wallSeconds)
         settings.repairs = repairs
+        settings.vocabulary = configuration.vocabulary
         settings.isAlone = isAlone
         let boot = try? FileSystem.read("/proc/sys/kernel/random/boot_id", limit: 64)
         settings.bootID = boot.map { String(decoding: $0, as: UTF8.self) }

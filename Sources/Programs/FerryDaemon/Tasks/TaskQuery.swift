@@ -29,7 +29,7 @@ struct TaskQuery {
     init(_ filter: TaskFilter, listNames: [String: String]) throws(ControlError) {
         self.listNames = listNames
         words = filter.words.map(SearchWord.init).filter { !$0.isEmpty }
-        tags = filter.tags.map { $0.lowercased() }
+        tags = filter.tags.map { ($0.hasPrefix("#") ? String($0.dropFirst()) : $0).lowercased() }
         isCompleted = filter.isCompleted
         lists = try filter.list.map { name throws(ControlError) in try Self.lists(named: name, in: listNames) }
         due = try Self.due(filter)
@@ -69,8 +69,10 @@ struct TaskQuery {
         if !priorities.isEmpty, !priorities.contains(TaskSummary.Priority(task.priority)) { return false }
         guard matchesDue(task) else { return false }
         if !tags.isEmpty {
+            // Some vaults write several tags as one text: "tags: home garden".
             let own = task.tags.map { $0.lowercased() }
-            guard tags.allSatisfy(own.contains) else { return false }
+            guard tags.allSatisfy({ tag in own.contains { $0 == tag || $0.split(separator: " ").contains(tag[...]) } })
+            else { return false }
         }
         return words.isEmpty || matchesWords(task)
     }

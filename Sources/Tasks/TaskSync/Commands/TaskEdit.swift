@@ -62,10 +62,10 @@ package struct TaskEdit: Sendable {
     /// one.
     ///
     /// - Throws: `TaskFileProblem` if `head` is not valid front matter.
-    func newTask() throws -> (TaskItem, TaskFile?) {
+    func newTask(in vocabulary: TaskVocabulary) throws -> (TaskItem, TaskFile?) {
         guard head != nil || fileName != nil else {
             guard let title, !title.isEmpty else { throw TaskSyncError(.invalid, "A task needs a title.") }
-            return (try applied(to: TaskItem(title: title)), nil)
+            return (try applied(to: TaskItem(title: title), in: vocabulary), nil)
         }
         guard let name = fileName ?? title, !name.isEmpty else {
             throw TaskSyncError(.invalid, "A task needs a title.")
@@ -75,23 +75,22 @@ package struct TaskEdit: Sendable {
         var rest = self
         // The notes are kept byte for byte, without the line break that a command's text may lack.
         rest.notes = nil
-        return (try rest.applied(to: file.item), file)
+        return (try rest.applied(to: file.item, in: vocabulary), file)
     }
 
     /// Returns the task with the edit applied, except for its list.
-    func applied(to original: TaskItem) throws -> TaskItem {
+    func applied(to original: TaskItem, in vocabulary: TaskVocabulary) throws -> TaskItem {
         var item = original
         if let title { item.title = title }
-        if let priority { item.priority = priority }
-        if let due { item.due = due }
-        if let tags { item.tags = tags }
+        if let priority { item.setPriority(priority, in: vocabulary) }
+        if let due { item.setDue(due) }
+        if let tags { item.setTags(tags) }
         if !addTags.isEmpty, tags == nil, item.fields["tags"] != nil {
             throw TaskSyncError(
                 .invalid,
                 "The tags in the file of '\(item.title)' are not understood, and a new one would hide them; mend them.")
         }
-        for tag in addTags where !item.tags.contains(tag) { item.tags.append(tag) }
-        item.tags.removeAll { removeTags.contains($0) }
+        if !addTags.isEmpty || !removeTags.isEmpty { item.changeTags(adding: addTags, removing: removeTags) }
         if let notes {
             let isEnded = notes.isEmpty || notes.utf8.last == UInt8(ascii: "\n")
             item.notes = NotesEditor.notes(item.notes, changedTo: isEnded ? notes : notes + "\n")
@@ -99,16 +98,16 @@ package struct TaskEdit: Sendable {
         try applyTicks(to: &item)
         if !fields.isEmpty { try item.setFields(sources: fields) }
         for (key, text) in texts.sorted(by: { $0.key < $1.key }) { try item.setField(key, toText: text) }
-        try applyRecurrence(to: &item, of: original)
+        try applyRecurrence(to: &item, of: original, in: vocabulary)
         if let reminders {
-            guard item.due != nil || !(reminders ?? []).contains(where: \.needsDue) else {
+            guard item.anyDue != nil || !(reminders ?? []).contains(where: \.needsDue) else {
                 throw TaskSyncError(
                     .invalid, "'\(item.title)' has no due date to remind before; set one, or remind at a date or time.")
             }
             item.setReminders(reminders)
         }
         if let snooze {
-            guard snooze.until == nil || !item.completed else {
+            guard snooze.until == nil || !item.isCompleted(in: vocabulary) else {
                 throw TaskSyncError(.invalid, "'\(item.title)' is completed, so it has no reminders.")
             }
             item.snooze(until: snooze.until, for: snooze.user)
@@ -130,7 +129,11 @@ package struct TaskEdit: Sendable {
     }
 
     /// Completes the current occurrence of a recurring task, or reopens the last one.
-    private func applyRecurrence(to item: inout TaskItem, of original: TaskItem) throws {
+    ///
+    /// A `status` that says that the task is done or cancelled ends the series, until it is reopened.
+    private func applyRecurrence(
+        to item: inout TaskItem, of original: TaskItem, in vocabulary: TaskVocabulary
+    ) throws {
         let today = today ?? CivilDate(CalendarDay(clampingDaysSinceEpoch: 0))
         if let recurrence { item.setRecurrence(recurrence, from: today) }
         if skipsOccurrence {
@@ -139,10 +142,12 @@ package struct TaskEdit: Sendable {
             }
             item.settleOccurrence(as: .skipped, on: today)
         }
+        let isClosed = item.status(in: vocabulary).map { $0 != .open } ?? false
         switch isCompleted {
+        case let isCompleted? where isClosed: item.setCompleted(isCompleted, in: vocabulary)
         case true? where item.occurrence != nil: item.settleOccurrence(as: .done, on: today)
         case false? where item.series != nil: item.reopenLastOccurrence()
-        case let isCompleted?: item.completed = isCompleted
+        case let isCompleted?: item.setCompleted(isCompleted, in: vocabulary)
         case nil: break
         }
         item.settleDates(on: today, after: original)

@@ -32,10 +32,12 @@ extension TaskSync {
         let file = try? TaskLayout.file(for: item, fields, named: name, instead: nil)
         let rows = attachments.rows(of: id)
         let paths = rows.compactMapValues { row in path(of: row)?.string }
-        var remarks = item.misunderstoodKeys.map {
+        var remarks = item.misunderstoodKeys(in: configuration.vocabulary).map {
             "The value of '\($0)' is not understood; it is kept and travels as it is."
         }
-        remarks += item.nearKeys.map { "'\($0.key)' is a field of its own; what Ferry reads is written '\($0.known)'." }
+        remarks += item.nearKeys(in: configuration.vocabulary).map {
+            "'\($0.key)' is a field of its own; what Ferry reads is written '\($0.known)'."
+        }
         if let path = index.path(of: id), let problem = problems[path.string] { remarks.append(problem.message) }
         if entry.isParked {
             let told = problems["parked \(id)"]?.message
@@ -48,12 +50,13 @@ extension TaskSync {
 
     /// Returns the living tasks that have known keys with invalid values, in order of their titles.
     package func misunderstoodValues() async throws -> [(task: String, title: String, keys: [String])] {
-        return try await client.reading { transaction in
+        return try await client.reading { [vocabulary = configuration.vocabulary] transaction in
             try transaction.documents(Self.localQueries(in: transaction.databaseName).tasks).compactMap {
                 document in
                 let item = TaskItem(fields: document.fields(pendingTimes: .previous))
-                guard !item.isDeleted, !item.misunderstoodKeys.isEmpty else { return nil }
-                return (document.name.id, item.title, item.misunderstoodKeys)
+                let keys = item.misunderstoodKeys(in: vocabulary)
+                guard !item.isDeleted, !keys.isEmpty else { return nil }
+                return (document.name.id, item.title, keys)
             }.sorted { ($0.1, $0.0) < ($1.1, $1.0) }
         }
     }
@@ -79,7 +82,7 @@ extension TaskSync {
     /// - Returns: The id of each task, or the error that prevented it, in order.
     /// - Throws: An error that prevents all of them.
     package func add(_ edits: [TaskEdit]) async throws -> [Result<String, any Error>] {
-        let parsed = edits.map { edit in Result { try edit.newTask() } }
+        let parsed = edits.map { edit in Result { try edit.newTask(in: configuration.vocabulary) } }
         return try await withExclusiveAccess {
             try requireRoot()
             var present = try await whyPresent(edits.compactMap(\.importKey).map(importedID))
@@ -153,9 +156,9 @@ extension TaskSync {
             try await readFirst(id)
             var list: String?
             if let name = edit.listName { list = try await self.list(named: name) }
-            let target = list
+            let (target, vocabulary) = (list, configuration.vocabulary)
             try await change(id, as: .edit) { item in
-                var item = try edit.applied(to: item)
+                var item = try edit.applied(to: item, in: vocabulary)
                 if edit.listName != nil { item.listId = target }
                 return item
             }
