@@ -1,6 +1,6 @@
 """Reminders on the desktop: the real daemon on a real session bus, with a mocked notification server."""
 import time
-from datetime import datetime
+from datetime import datetime, timezone
 from pathlib import Path
 
 import pytest
@@ -327,3 +327,44 @@ def test_nothing_wakes_between_reminders(root, desk):
         assert sum(grown[0].values()) <= sum(grown[1].values()) + 3, grown
     finally:
         muted.stop()
+
+
+def test_a_snooze_before_the_first_sign_in_stays(server, laptop):
+    laptop.start()
+    laptop.ferry("add", "Call Anna", f"due:{soon(1)}")
+    laptop.ferry("add", "Call Ben", f"due:{soon(3600)}")
+    laptop.ferry("snooze", "Anna", "+2h")
+    until(lambda: '"until"' in (laptop.state / "reminders.json").read_text(), "the snooze to be noted")
+    laptop.login(server, create=True)
+
+    def snoozed():
+        return [r["title"] for r in laptop.json("reminders")["reminders"] if r.get("snoozed")]
+
+    until(lambda: snoozed() == ["Call Anna"], "the snooze to be on the account's task")
+    until(lambda: '"until"' not in (laptop.state / "reminders.json").read_text(), "the note to be gone")
+    laptop.sync()
+    laptop.stop()
+    laptop.start()
+    assert snoozed() == ["Call Anna"] and laptop.status()["conflicts"] == 0
+
+
+def test_days_remind_at_the_time_of_the_setting_and_a_zone_counts(root):
+    machine = Machine(root, "early", "--day-reminders", "8:30")
+    try:
+        machine.start()
+        machine.ferry("add", "Pay rent", "due:2099-11-30")
+        machine.write("Call Tokyo.md", "---\ndue: 2099-11-30T09:00\ntzid: Asia/Tokyo\n---\n")
+        machine.write("Call Paris.md", "---\ndue: 2099-07-01T09:00\ntzid: Europe/Paris\n---\n")
+
+        def times():
+            return {r["title"]: r["time"] for r in machine.json("reminders")["reminders"]}
+
+        until(lambda: len(times()) == 3, "the reminders")
+        local = datetime(2099, 11, 30, 8, 30).astimezone().astimezone(timezone.utc)
+        assert times() == {
+            "Pay rent": local.strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "Call Tokyo": "2099-11-30T00:00:00Z",
+            "Call Paris": "2099-07-01T07:00:00Z",
+        }
+    finally:
+        machine.stop()

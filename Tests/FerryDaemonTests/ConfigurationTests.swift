@@ -142,13 +142,24 @@ struct ConfigurationTests {
         #expect(failure(["--config", wrong])?.message.contains("reminders") == true)
     }
 
+    @Test func `tasks that are due on a day remind at a time or not`() throws {
+        let directory = try TemporaryDirectory()
+        #expect(try read([]).reading.dayReminder == nil)
+        let file = try write("day-reminders: '8:30'\n", in: directory)
+        #expect(try read(["--config", file]).reading.dayReminder == 30_600)
+        #expect(try read(["--config", file, "--day-reminders", "off"]).reading.dayReminder == nil)
+        for wrong in ["8", "24:00", "8:60", "8:5", "-1:00", "8:00:00", ""] {
+            #expect(failure(["--day-reminders", wrong])?.message.contains("--day-reminders") == true, "\(wrong)")
+        }
+    }
+
     @Test func `words of vaults are added to those that are known`() throws {
         let directory = try TemporaryDirectory()
-        #expect(try read([]).vocabulary == .standard)
+        #expect(try read([]).reading.vocabulary == .standard)
         let file = try write(
             "status-words: Offen, in  Arbeit | Erledigt ; wip | shipped | binned\npriority-words: dringend | | egal\n",
             in: directory)
-        let words = try read(["--config", file]).vocabulary
+        let words = try read(["--config", file]).reading.vocabulary
         #expect(words.status("in arbeit") == .open && words.status("binned") == .cancelled)
         #expect(words.word(for: true, insteadOf: "wip") == "shipped")
         #expect(words.priority("egal") == .some(.low) && words.priority("urgent") == .some(.high))

@@ -1,5 +1,6 @@
 import CivilTime
 import DocumentModel
+import SystemIO
 import Testing
 
 @testable import MorningMail
@@ -10,7 +11,7 @@ import Testing
     private let now = UTCTime(rfc3339: "2026-11-30T07:00:00Z")?.seconds ?? 0
     private let berlin: ZoneOffsets
 
-    init() throws { berlin = try #require(ZoneDirectory().zone("Europe/Berlin")) }
+    init() throws { berlin = try #require(TimeZones()["Europe/Berlin"]) }
 
     private func task(_ title: String, _ due: String?, priority: Priority? = nil, completed: Bool = false) -> TaskItem {
         TaskItem(title: title, priority: priority, completed: completed, due: due.flatMap { Due(parsing: $0) })
@@ -81,18 +82,5 @@ import Testing
         #expect(schedule.verdict(dueAt: due, sentDay: .min, now: due + 3600) == .send)
         #expect(schedule.verdict(dueAt: due, sentDay: today, now: due + 3600) == .skip)
         #expect(schedule.verdict(dueAt: due, sentDay: today - 1, now: due + 86_400) == .skip)
-    }
-
-    @Test func `a zone is a name, not a path`() {
-        let zones = ZoneDirectory()
-        #expect(
-            zones.zone("America/Argentina/Buenos_Aires") != nil && zones.zone("UTC") != nil
-                && zones.zone("Etc/GMT+5") != nil)
-        for name in [
-            "", "/etc/localtime", "../zoneinfo/UTC", "Europe/../UTC", "Europe", "Mars/Base", "Europe/", "tzdata.zi",
-            "a\0b",
-        ] {
-            #expect(zones.zone(name) == nil, "\(name)")
-        }
     }
 }

@@ -41,6 +41,19 @@ struct RecurringTaskTests {
         #expect(task.due?.text == "2026-12-02T17:00+01:00")
     }
 
+    @Test("In a task with a zone the time on the clocks stays and the offset goes; UTC stays")
+    func zones() throws {
+        for (old, new) in [
+            ("2026-10-24T09:00+02:00", "2026-10-31T09:00"), ("2026-10-24 09:00:30-05:00", "2026-10-31 09:00:30"),
+            ("2026-10-24T09:00", "2026-10-31T09:00"), ("2026-10-24T07:00Z", "2026-10-31T07:00Z"),
+            ("2026-10-24", "2026-10-31"), ("2026-10-24 09:00 +02:00", "2026-10-31 09:00"),
+        ] {
+            var task = try item("recurrence: FREQ=WEEKLY\ntzid: Europe/Berlin\ndue: \(old)")
+            task.settleOccurrence(as: .done, on: try day("2026-10-24"))
+            #expect(task.due?.text == new)
+        }
+    }
+
     @Test("A completion after the date also settles the days that have passed, unless each counts")
     func catchesUp() throws {
         var task = try item("recurrence: FREQ=DAILY\ndue: 2026-11-20")

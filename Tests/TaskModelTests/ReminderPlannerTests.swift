@@ -183,6 +183,19 @@ struct ReminderPlannerTests {
         #expect(!planner.isCurrent(key, in: [:], situation(20)))
     }
 
+    @Test("A task with a zone reminds by the clocks there, wherever the machine is")
+    func zoneOfTask() throws {
+        var task = try task(at: 0)
+        task.moments = [.init(reminder: "due", time: .wall(Self.start + 7200))]
+        task.zone = "Europe/Berlin"
+        let newYork = ZoneOffsets { _ in -18_000 }
+        var there = situation(0, zone: newYork)
+        var planner = planner()
+        #expect(planner.plan(["a": task], in: there).wakeAt == Self.start + 25_200)
+        there.zones = { $0 == "Europe/Berlin" ? ZoneOffsets { _ in 3600 } : nil }
+        #expect(planner.plan(["a": task], in: there).wakeAt == Self.start + 3600)
+    }
+
     @Test("A local time follows the time zone of the machine, and is shown once if that changes")
     func zones() throws {
         var planner = planner()

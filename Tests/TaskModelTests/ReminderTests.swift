@@ -72,6 +72,19 @@ struct ReminderTests {
         #expect(day.moments.map(\.time) == [.wall(try time("2026-11-29T09:00:00Z"))])
     }
 
+    @Test("A day reminds at the time that the machine's setting says, unless the task has reminders")
+    func dayReminders() throws {
+        var reading = TaskReading()
+        reading.dayReminder = 8 * 3600
+        let day = try #require(TaskReminders(try item("due: 2026-11-30\ntzid: Asia/Tokyo"), in: reading))
+        #expect(day.moments == [.init(reminder: "due", time: .wall(try time("2026-11-30T08:00:00Z")))])
+        #expect(day.zone == "Asia/Tokyo")
+        #expect(TaskReminders(try item("due: 2026-11-30\nreminders: []"), in: reading) == nil)
+        #expect(TaskReminders(try item("tags: [a]"), in: reading) == nil)
+        let timed = try #require(TaskReminders(try item("due: 2026-11-30T17:00"), in: reading))
+        #expect(timed.moments.map(\.time) == [.wall(try time("2026-11-30T17:00:00Z"))])
+    }
+
     @Test("Elements that are not understood are ignored, and stay in the file")
     func kept() throws {
         let head =

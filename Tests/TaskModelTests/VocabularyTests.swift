@@ -131,9 +131,9 @@ import Testing
     }
 
     @Test func `a completed task reminds of nothing, and a date in another case does`() throws {
-        #expect(TaskReminders(try file("due: 2026-11-30T17:00\nstatus: open").item, in: standard) != nil)
-        #expect(TaskReminders(try file("due: 2026-11-30T17:00\nstatus: done").item, in: standard) == nil)
-        #expect(TaskReminders(try file("Due: 2026-11-30T17:00").item, in: standard)?.moments.count == 1)
+        #expect(TaskReminders(try file("due: 2026-11-30T17:00\nstatus: open").item) != nil)
+        #expect(TaskReminders(try file("due: 2026-11-30T17:00\nstatus: done").item) == nil)
+        #expect(TaskReminders(try file("Due: 2026-11-30T17:00").item)?.moments.count == 1)
     }
 
     @Test func `every word of the documentation's table has its meaning, and every word is in the table`() throws {

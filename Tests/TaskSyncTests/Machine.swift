@@ -58,7 +58,7 @@ final class Machine: Sendable {
             userID: UserID("alice"), remote: "test", rebinds: rebinds, trashDays: trashDays, wallClock: wallClock)
         configuration.followedLists = followedLists
         configuration.repairs = repairs
-        configuration.vocabulary = vocabulary
+        configuration.reading.vocabulary = vocabulary
         configuration.bootID = bootID
         sync = TaskSync(
             configuration: configuration,

@@ -9,9 +9,6 @@ package struct ZoneOffsets: Sendable {
 
     package static let utc = ZoneOffsets { _ in 0 }
 
-    /// Creates the zone of a file.
-    package init(_ file: ZoneFile) { self.init { file.offset(at: $0) } }
-
     /// Returns what clocks show at a number of seconds since 1970, as the seconds since 1970 if the zone
     /// were UTC.
     package func local(at time: Int64) -> Int64 { Self.sum(time, offset(time)) }

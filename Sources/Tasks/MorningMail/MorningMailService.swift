@@ -8,7 +8,7 @@ package import SystemService
 /// A service that sends the mails in the morning.
 package struct MorningMailService: Service {
     private let identity: IdentityService
-    private let zones = ZoneDirectory()
+    private let zones = TimeZones()
     private let store: @Sendable () async throws -> any DocumentStore
     private let client: SMTPClient
     private let environment: Environment
@@ -67,7 +67,7 @@ package struct MorningMailService: Service {
     }
 
     private func send(_ entry: MorningMails.Entry, at now: Int64) async throws {
-        guard let zone = zones.zone(entry.setting.zone) else {
+        guard let zone = zones[entry.setting.zone] else {
             // The machine's zones have changed. Tomorrow there may be others.
             logger.warning("a mail with tasks needs a time zone that is not here", ["zone": entry.setting.zone])
             _ = try await identity.morningMails.claim(entry, day: entry.sentDay, next: now + 86_400)
@@ -112,9 +112,9 @@ extension IdentityService.Configuration {
                 to: mail.recipient, subject: mail.subject, text: mail.text,
                 date: UTCTime(seconds: environment.wallClock() / 1000).imfFixdate)
         }
-        let zones = ZoneDirectory()
+        let zones = TimeZones()
         nextMorning = { setting, now in
-            zones.zone(setting.zone).map { MorningSchedule(minute: setting.minute, zone: $0).next(after: now) }
+            zones[setting.zone].map { MorningSchedule(minute: setting.minute, zone: $0).next(after: now) }
         }
     }
 }

@@ -25,8 +25,8 @@ struct TaskIndexEntry: Sendable {
     ///
     /// - Parameters:
     ///   - view: The document. Only its fields in `fields` are needed.
-    ///   - vocabulary: The words by which the task says what it is.
-    init(_ view: DocumentSnapshot, in vocabulary: TaskVocabulary) {
+    ///   - reading: The settings by which the task is read.
+    init(_ view: DocumentSnapshot, in reading: TaskReading) {
         id = view.name.id
         guard view.exists else {
             (entry, reminders, request, hasAttachments) = (nil, nil, nil, false)
@@ -38,8 +38,8 @@ struct TaskIndexEntry: Sendable {
         let checklist = Checklist(item.notes)
         let isDeleted = item.isDeleted || FileExport.isBeingDeleted(view)
         entry = TaskCatalog.Entry(
-            id: id, title: item.title, isCompleted: item.isCompleted(in: vocabulary),
-            priority: item.priority(in: vocabulary), due: item.anyDue,
+            id: id, title: item.title, isCompleted: item.isCompleted(in: reading.vocabulary),
+            priority: item.priority(in: reading.vocabulary), due: item.anyDue,
             tags: item.anyTags, list: item.listId, attachmentCount: attachmentCount,
             checklist: checklist.items.isEmpty
                 ? nil
@@ -47,7 +47,7 @@ struct TaskIndexEntry: Sendable {
                     doneCount: UInt32(clamping: checklist.doneCount), count: UInt32(clamping: checklist.items.count)),
             deletion: isDeleted ? TaskCatalog.Deletion(time: item.deletedTime) : nil,
             isPending: view.hasPendingWrites, isParked: view.hasParkedWrites)
-        reminders = isDeleted ? nil : TaskReminders(item, in: vocabulary)
+        reminders = isDeleted ? nil : TaskReminders(item, in: reading)
         let title = TaskLayout.title(of: item, fields)
         request =
             isDeleted

@@ -34,8 +34,9 @@ package actor TaskSync {
         /// The store of the objects, if it is not the server's own. After a change of this value
         /// every attachment that is on this machine is offered to the new store.
         package var objectStore: String
-        /// The words by which task files of other software say what Ferry says with keys of its own.
-        package var vocabulary = TaskVocabulary.standard
+        /// The settings by which tasks are read.
+        package var reading = TaskReading()
+        package var vocabulary: TaskVocabulary { reading.vocabulary }
         /// The maximum number of other users' lists that this machine follows. Each takes two of
         /// the 1,000 listen targets that a server allows on a connection.
         package var followedLists = 400
@@ -441,10 +442,10 @@ package actor TaskSync {
     private func tasks(
         after row: Int64?, in query: Query
     ) async throws -> (found: [(TaskIndexEntry, DocumentSnapshot)], last: Int64)? {
-        try await client.reading { [vocabulary = configuration.vocabulary] transaction in
+        try await client.reading { [reading = configuration.reading] transaction in
             try transaction.documents(query, only: TaskIndexEntry.fields, after: row, limit: Self.batchSize).map {
                 page in
-                (page.found.map { (TaskIndexEntry($0, in: vocabulary), $0) }, page.last)
+                (page.found.map { (TaskIndexEntry($0, in: reading), $0) }, page.last)
             }
         }
     }

@@ -46,6 +46,8 @@ package struct ReminderPlanner: Sendable, Hashable {
         /// The seconds since 1970 by this machine's clock.
         package var now: Int64
         package var zone: ZoneOffsets
+        /// Returns the zone of a name; nil if the machine does not have it.
+        package var zones: @Sendable (String) -> ZoneOffsets?
         /// The user whose snoozes count.
         package var user: UserID
         /// Whether the desktop can show notices.
@@ -54,8 +56,11 @@ package struct ReminderPlanner: Sendable, Hashable {
         /// first.
         package var isIdle: Bool
 
-        package init(now: Int64, zone: ZoneOffsets, user: UserID, canShow: Bool, isIdle: Bool = false) {
-            (self.now, self.zone, self.user) = (now, zone, user)
+        package init(
+            now: Int64, zone: ZoneOffsets, zones: @escaping @Sendable (String) -> ZoneOffsets? = { _ in nil },
+            user: UserID, canShow: Bool, isIdle: Bool = false
+        ) {
+            (self.now, self.zone, self.zones, self.user) = (now, zone, zones, user)
             (self.canShow, self.isIdle) = (canShow, isIdle)
         }
     }
@@ -144,12 +149,13 @@ package struct ReminderPlanner: Sendable, Hashable {
     package func reminders(of tasks: [String: TaskReminders], in situation: Situation) -> [DueReminder] {
         tasks.flatMap { task, reminders in
             let start = max(since, reminders.created ?? since)
+            let zone = reminders.zone.flatMap(situation.zones) ?? situation.zone
             let found = reminders.moments.compactMap {
-                reminder(task, $0.reminder, $0.time, $0.note, from: start, situation)
+                reminder(task, $0.reminder, $0.time, $0.note, from: start, zone)
             }
             guard let snooze = reminders.snoozes[situation.user.rawValue] else { return found }
             let end = reminder(
-                task, TaskReminders.snoozeReminder, .instant(snooze), nil, from: start, situation)
+                task, TaskReminders.snoozeReminder, .instant(snooze), nil, from: start, zone)
             return found.filter { $0.instant > snooze } + [end].compactMap(\.self)
         }
     }
@@ -157,12 +163,12 @@ package struct ReminderPlanner: Sendable, Hashable {
     /// Returns a moment with its point in time; nil if that is before `start`.
     private func reminder(
         _ task: String, _ reminder: String, _ time: TaskReminders.Time, _ note: String?, from start: Int64,
-        _ situation: Situation
+        _ zone: ZoneOffsets
     ) -> DueReminder? {
         let instant: Int64 =
             switch time {
             case .instant(let seconds): seconds
-            case .wall(let seconds): situation.zone.instant(ofLocal: seconds)
+            case .wall(let seconds): zone.instant(ofLocal: seconds)
             }
         guard instant >= start else { return nil }
         let key = ReminderKey(task: task, reminder: reminder, time: time.value)

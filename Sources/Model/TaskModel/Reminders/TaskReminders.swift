@@ -19,6 +19,8 @@ package struct TaskReminders: Sendable, Hashable {
     }
 
     package var moments: [Moment]
+    /// The name of the time zone of times on the wall; nil for the reader's.
+    package var zone: String?
     /// The times until which users have snoozed the task, in seconds since 1970.
     package var snoozes: [String: Int64]
     /// The time at which the server created the task; nil if it has not yet. Earlier moments, such
@@ -33,8 +35,8 @@ package struct TaskReminders: Sendable, Hashable {
     package static let timeOfDays: Int64 = 9 * 3600
 
     /// Returns the moments of a task; nil if it is completed or in the trash, or has no reminders.
-    package init?(_ item: TaskItem, in vocabulary: TaskVocabulary = .standard) {
-        guard !item.isCompleted(in: vocabulary), !item.isDeleted else { return nil }
+    package init?(_ item: TaskItem, in reading: TaskReading = TaskReading()) {
+        guard !item.isCompleted(in: reading.vocabulary), !item.isDeleted else { return nil }
         let due = item.anyDue
         if let reminders = item.reminders {
             let written = item.fields[TaskSeries.scheduledKey].flatMap(CustomValue.scalarText)
@@ -50,9 +52,14 @@ package struct TaskReminders: Sendable, Hashable {
             }
         } else if let due, due.hasTime {
             moments = [Moment(reminder: Self.defaultReminder, time: Time(due))]
+        } else if let due, let time = reading.dayReminder {
+            moments = [
+                Moment(reminder: Self.defaultReminder, time: .wall(due.timestamp.seconds.saturating(adding: time)))
+            ]
         } else {
             moments = []
         }
+        zone = item.zoneName
         snoozes = [:]
         created = item.createdTime?.seconds
         if !item.snoozes.isEmpty {

@@ -16,6 +16,7 @@ package struct TaskSeries: Sendable, Hashable {
     package static let ruleKey = "recurrence"
     package static let anchorKey = "recurrence_anchor"
     package static let catchUpKey = "catch-up"
+    package static let zoneKey = "tzid"
     package static let scheduledKey = "scheduled"
     package static let checklistKey = "checklist"
     package static let keys = [ruleKey, anchorKey, catchUpKey]
@@ -84,6 +85,9 @@ package struct TaskSeries: Sendable, Hashable {
 }
 
 extension TaskItem {
+    /// The name of the time zone in which times without an offset are; nil for the reader's.
+    package var zoneName: String? { fields[TaskSeries.zoneKey].flatMap(CustomValue.scalarText) }
+
     /// The recurrence; nil if the task has none, or one that is not understood.
     package var series: TaskSeries? {
         guard let text = fields[TaskSeries.ruleKey].flatMap(CustomValue.scalarText) else { return nil }
@@ -229,19 +233,24 @@ extension TaskItem {
 
     private mutating func move(_ old: (date: CivilDate, isScheduled: Bool), to new: CivilDate) {
         let days = new.daysSinceEpoch - old.date.daysSinceEpoch
-        if let text = anyDue?.text, let moved = Self.moved(text, by: days).flatMap({ Due(parsing: $0) }) {
+        if let text = anyDue?.text, let moved = moved(text, by: days).flatMap({ Due(parsing: $0) }) {
             setDue(moved)
         }
         if old.isScheduled, let text = fields[TaskSeries.scheduledKey].flatMap(CustomValue.scalarText),
-            let moved = Self.moved(text, by: days)
+            let moved = moved(text, by: days)
         {
             fields[TaskSeries.scheduledKey] = .string(moved)
         }
     }
 
-    /// Returns a written date or time a number of days later, with the same time of day and offset.
-    private static func moved(_ text: String, by days: Int) -> String? {
+    /// Returns a written date or time a number of days later, with the same time of day.
+    ///
+    /// The offset stays, too, except in a task with a zone: there the offset of another day may be a
+    /// different one, and the zone says which.
+    private func moved(_ text: String, by days: Int) -> String? {
         guard let date = TimeText(text)?.date else { return nil }
-        return date.calendarDay.adding(days: days).description + text.dropFirst(10)
+        let time = text.dropFirst(10)
+        let kept = zoneName == nil ? time : time.prefix(1) + time.dropFirst().prefix { !"+- ".contains($0) }
+        return date.calendarDay.adding(days: days).description + kept
     }
 }

@@ -99,7 +99,8 @@ struct ConfigurationReader {
         if let days = try trashDays() { configuration.trashDays = days }
         configuration.objectsKeys = try directory(.objectsKeys)
         configuration.showsReminders = try showsReminders()
-        configuration.vocabulary = try vocabulary()
+        configuration.reading.vocabulary = try vocabulary()
+        configuration.reading.dayReminder = try dayReminder()
         configuration.rebinds = flags.has("rebind")
         configuration.deviceName = try deviceName()
         let (tasks, state) = (configuration.tasks, configuration.state)
@@ -256,6 +257,17 @@ struct ConfigurationReader {
         case "off", "false", "no": return false
         default: throw invalid(.reminders, source, "is on or off, not '\(text)'")
         }
+    }
+
+    private func dayReminder() throws -> Int64? {
+        guard let (text, source) = try value(.dayReminders), !["off", "false", "no"].contains(text.lowercased()) else {
+            return nil
+        }
+        let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+        guard parts.count == 2, parts[1].count == 2, parts.allSatisfy({ $0.allSatisfy(\.isASCII) }),
+            let hour = Int64(parts[0]), let minute = Int64(parts[1]), (0..<24).contains(hour), (0..<60).contains(minute)
+        else { throw invalid(.dayReminders, source, "is off or a time such as 9:00, not '\(text)'") }
+        return hour * 3600 + minute * 60
     }
 
     private func vocabulary() throws -> TaskVocabulary {

@@ -25,8 +25,8 @@ struct DaemonConfiguration: Sendable, Hashable {
     var objectsKeys: String?
     /// Whether reminders are shown on the desktop.
     var showsReminders = true
-    /// The words by which task files say whether a task is done and how important it is.
-    var vocabulary = TaskVocabulary.standard
+    /// The settings by which tasks are read.
+    var reading = TaskReading()
     /// Whether to accept the tasks directory and the remote even if they are not those remembered.
     var rebinds = false
 
@@ -39,8 +39,9 @@ struct DaemonConfiguration: Sendable, Hashable {
             (.tlsCA, authorities == other.authorities), (.compression, compression == other.compression),
             (.trashDays, trashDays == other.trashDays), (.objectsKeys, objectsKeys == other.objectsKeys),
             (.reminders, showsReminders == other.showsReminders),
-            (.statusWords, vocabulary.statuses == other.vocabulary.statuses),
-            (.priorityWords, vocabulary.priorities == other.vocabulary.priorities),
+            (.statusWords, reading.vocabulary.statuses == other.reading.vocabulary.statuses),
+            (.priorityWords, reading.vocabulary.priorities == other.reading.vocabulary.priorities),
+            (.dayReminders, reading.dayReminder == other.reading.dayReminder),
         ].filter { !$0.1 }.map(\.0.name)
     }
 

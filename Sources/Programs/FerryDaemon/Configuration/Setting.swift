@@ -88,6 +88,12 @@ struct Setting: Sendable, Hashable {
             "Reminders are shown through org.freedesktop.Notifications of the user's session. Without a desktop they wait for one. "
             + "A restart applies a change.")
 
+    static let dayReminders = Setting(
+        "day-reminders", "TIME", "time at which tasks that are due on a day remind, such as 9:00, or off (default off)",
+        details:
+            "For tasks without reminders of their own. A time in YAML needs quotes: '9:00'. A restart applies a change."
+    )
+
     static let statusWords = Setting(
         "status-words", "WORDS", "more words of 'status': open | done | cancelled, such as 'offen, aktiv | erledigt'",
         details:
@@ -101,7 +107,7 @@ struct Setting: Sendable, Hashable {
 
     static let all = [
         tasks, state, socket, deviceName, logLevel, uploadLimit, downloadLimit, download, tlsCA, compression, trashDays,
-        objectsKeys, reminders, statusWords, priorityWords,
+        objectsKeys, reminders, dayReminders, statusWords, priorityWords,
     ]
 }
 

@@ -1,5 +1,6 @@
 import CivilTime
 import Control
+import DocumentModel
 import Glibc
 import SystemIO
 import SystemService
@@ -19,6 +20,7 @@ actor ReminderService: Service {
     private let logger: Logger
     private let wake: AsyncSignal
     private let desktop: DesktopNotices
+    private let zones = TimeZones()
 
     private var state: ReminderState
     private var saved: [UInt8] = []
@@ -108,6 +110,7 @@ actor ReminderService: Service {
         for event in await desktop.takeEvents() { await take(event) }
         guard let stack = await engine.stack else { return }
         await readTasks(of: stack)
+        await keepSnoozes(in: stack)
         let capabilities = await desktop.capabilities
         let situation = await situation(canShow: capabilities != nil)
         let plan = state.planner.plan(tasks, in: situation)
@@ -134,10 +137,41 @@ actor ReminderService: Service {
         self.tasks = tasks
     }
 
+    /// Notes the snoozes of a machine without an account, and gives them to the documents that the
+    /// first sign-in has made of its files.
+    private func keepSnoozes(in stack: SyncStack) async {
+        let now = Clocks.wallSeconds()
+        if stack.isAlone {
+            var snoozes: [String: Int64] = [:]
+            for (task, reminders) in tasks {
+                guard let until = reminders.snoozes[UserID.alone.rawValue], until > now else { continue }
+                if let path = await stack.sync.path(ofTask: task) { snoozes[path] = until }
+            }
+            state.earlySnoozes = snoozes
+            return
+        }
+        let user = await account.user
+        guard !state.earlySnoozes.isEmpty, user != .alone else { return }
+        for (path, until) in state.earlySnoozes {
+            if until > now {
+                guard let task = await stack.sync.task(atPath: path) else { continue }
+                do {
+                    var edit = TaskEdit()
+                    edit.snooze = .init(user: user, until: Timestamp(seconds: until, nanos: 0))
+                    try await stack.sync.edit(task, edit)
+                } catch {
+                    logger.warning("a snooze was lost at the sign-in", ["task": task, "error": "\(error)"])
+                }
+            }
+            state.earlySnoozes[path] = nil
+        }
+    }
+
     private func situation(canShow: Bool) async -> ReminderPlanner.Situation {
         let zone = ZoneOffsets { Int64(LocalTime(seconds: $0)?.offset ?? 0) }
         return ReminderPlanner.Situation(
-            now: Clocks.wallSeconds(), zone: zone, user: await account.user, canShow: canShow)
+            now: Clocks.wallSeconds(), zone: zone, zones: { [zones] in zones[$0] }, user: await account.user,
+            canShow: canShow)
     }
 
     private func take(_ event: DesktopNotices.Event) async {

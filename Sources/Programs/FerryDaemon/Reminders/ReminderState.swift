@@ -11,6 +11,10 @@ struct ReminderState: Sendable, Hashable {
     /// The server's numbers of the open notices.
     var numbers: [Int: UInt32] = [:]
 
+    /// The ends of the snoozes before the first sign-in, by the paths of the tasks' files. The
+    /// sign-in makes other documents of these files.
+    var earlySnoozes: [String: Int64] = [:]
+
     init(since now: Int64) { planner = ReminderPlanner(since: now) }
 
     /// Reads a state; nil for a text that is not one.
@@ -27,6 +31,9 @@ struct ReminderState: Sendable, Hashable {
         planner = ReminderPlanner(since: since, shown: shown, open: open)
         server = json["server"]?.stringValue ?? ""
         self.numbers = numbers
+        for snooze in json["snoozes"]?.arrayValue ?? [] {
+            if let path = snooze["path"]?.stringValue { earlySnoozes[path] = snooze["until"]?.integerValue }
+        }
     }
 
     var bytes: [UInt8] {
@@ -34,9 +41,13 @@ struct ReminderState: Sendable, Hashable {
             guard let number = numbers[notice.id] else { return nil }
             return ["number": .integer(Int64(number)), "keys": .array(notice.keys.map(Self.json))]
         }
+        let snoozes = earlySnoozes.sorted { $0.key < $1.key }.map { path, until -> JSON in
+            ["path": .string(path), "until": .integer(until)]
+        }
         let json: JSON = [
             "version": 1, "since": .integer(planner.since), "server": .string(server),
             "shown": .array(planner.shown.sorted().map(Self.json)), "open": .array(open),
+            "snoozes": .array(snoozes),
         ]
         return json.bytes
     }

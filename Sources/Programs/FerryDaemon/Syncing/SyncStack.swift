@@ -27,7 +27,8 @@ final class SyncStack: Sendable {
     private let remote: FirestoreRemote
     private let latest = Mutex(ClientStatus())
     private let configuration: DaemonConfiguration
-    private let isAlone: Bool
+    /// Whether the machine has no account yet.
+    let isAlone: Bool
     private let activity: Activity
     private let logger: Logger
 
@@ -59,7 +60,7 @@ final class SyncStack: Sendable {
             trashDays: configuration.trashDays,
             objectStore: server.keepsObjects ? "" : server.objectsPlace, wallClock: Clocks.wallSeconds)
         settings.repairs = repairs
-        settings.vocabulary = configuration.vocabulary
+        settings.reading = configuration.reading
         settings.isAlone = isAlone
         let boot = try? FileSystem.read("/proc/sys/kernel/random/boot_id", limit: 64)
         settings.bootID = boot.map { String(decoding: $0, as: UTF8.self) }

@@ -205,7 +205,7 @@ extension TaskSync {
         }
         return pending.compactMap { view, row in
             let task = view.name.id
-            guard TaskIndexEntry(view, in: configuration.vocabulary).request != nil else {
+            guard TaskIndexEntry(view, in: configuration.reading).request != nil else {
                 return row.map { SyncStep(.remove, $0.path.string, task: task, "deleted elsewhere") }
             }
             let list = TaskItem(fields: view.fields).listId

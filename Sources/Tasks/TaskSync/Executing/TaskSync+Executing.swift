@@ -153,7 +153,7 @@ extension TaskSync {
         let (views, rows) = try await client.reading { transaction in
             (try tasks.map { try transaction.task($0) }, try tasks.compactMap { try SyncTables(transaction).file($0) })
         }
-        for view in views { learn(TaskIndexEntry(view, in: configuration.vocabulary)) }
+        for view in views { learn(TaskIndexEntry(view, in: configuration.reading)) }
         // If they came back after a power cut, they would count as new tasks.
         folder.synchronize(rows.map(\.path))
         let renamed = tasks.compactMap { task -> (task: String, path: TaskPath)? in

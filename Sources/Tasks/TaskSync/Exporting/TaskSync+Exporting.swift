@@ -37,7 +37,7 @@ extension TaskSync {
         }
         for view in views {
             switch view.name.collectionPath {
-            case "tasks": learn(TaskIndexEntry(view, in: configuration.vocabulary))
+            case "tasks": learn(TaskIndexEntry(view, in: configuration.reading))
             case "lists": learn(list: view)
             default: break
             }
@@ -100,7 +100,7 @@ extension TaskSync {
         var expected: [TaskPath: Bool] = [:]
         // What was read about the files before their moves is out of date: they are still behind.
         var moved = Set<String>()
-        let facts = pending.map { TaskIndexEntry($0.view, in: configuration.vocabulary) }
+        let facts = pending.map { TaskIndexEntry($0.view, in: configuration.reading) }
         for facts in facts { learn(facts) }
         moved = try await settleRecurring(pending.map(\.view))
         let leaving = zip(pending, facts).filter { $1.request == nil && waiting[$0.task] == nil }.map(\.0)

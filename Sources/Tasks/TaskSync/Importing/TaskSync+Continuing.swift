@@ -99,7 +99,7 @@ extension TaskSync {
         newborns[task] = nil
         created[task] = nil
         retries.remove(task)
-        learn(TaskIndexEntry(view, in: configuration.vocabulary))
+        learn(TaskIndexEntry(view, in: configuration.reading))
         logger.info("a new file belongs to a task that exists already", ["new": "\(task)"])
     }
 
@@ -216,9 +216,9 @@ extension TaskSync {
         }
         let same = text.isEmpty || namesakes.count != 1 ? nil : namesakes.first?.value
         guard let deleted = deletedFiles[path].flatMap({ isFree($0) ? $0 : nil }) ?? same else { return nil }
-        let isTrashed = try await client.reading { [vocabulary = configuration.vocabulary] transaction in
+        let isTrashed = try await client.reading { [reading = configuration.reading] transaction in
             let view = try transaction.task(deleted.row.task)
-            return view.exists && TaskIndexEntry(view, in: vocabulary).request == nil
+            return view.exists && TaskIndexEntry(view, in: reading).request == nil
         }
         return isTrashed ? deleted : nil
     }

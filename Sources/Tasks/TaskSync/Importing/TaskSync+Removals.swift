@@ -43,8 +43,8 @@ extension TaskSync {
     /// that was created just before, or a file that a program saved while Ferry moved it to the
     /// local trash.
     private func withoutReturned(_ tasks: [String]) async throws -> [String] {
-        let deleted = try await client.reading { [vocabulary = configuration.vocabulary] transaction in
-            try tasks.filter { try TaskIndexEntry(transaction.task($0), in: vocabulary).request == nil }
+        let deleted = try await client.reading { [reading = configuration.reading] transaction in
+            try tasks.filter { try TaskIndexEntry(transaction.task($0), in: reading).request == nil }
         }
         let missing = Set(deleted.compactMap { index.path(of: $0) })
         let back = Set(try await takeBackFromTrash(missing).compactMap { index[$0]?.task })

@@ -361,10 +361,10 @@ extension TaskSync {
     private func makeAgain(deleted name: DocumentName, at path: TaskPath) async throws -> DocumentSnapshot? {
         guard catalog.hasLiving(inList: name.id), ListIndex.mayMake(name.id, configuration.userID) else { return nil }
         let tasks = catalog.living.filter { $0.list == name.id }.map(\.id)
-        let (userID, vocabulary) = (configuration.userID, configuration.vocabulary)
+        let (userID, reading) = (configuration.userID, configuration.reading)
         return try await client.transaction { transaction in
             let isUsed = try tasks.contains { task in
-                let entry = TaskIndexEntry(try transaction.task(task), in: vocabulary).entry
+                let entry = TaskIndexEntry(try transaction.task(task), in: reading).entry
                 return entry?.list == name.id && entry?.deletion == nil
             }
             guard isUsed, try !transaction.document(name).exists else { return nil }
