@@ -155,7 +155,8 @@ let package = Package(
         target(
             "ServerData", in: "Accounts",
             uses: [
-                "BucketStore", "Cryptography", "DocumentModel", "DocumentStore", "FirestoreServer", "IdentityProtocol",
+                "AccessControl", "BucketStore", "Cryptography", "DocumentModel", "DocumentStore", "FirestoreServer",
+                "IdentityProtocol",
                 "IdentityServer", "ObjectStorage", "PostgreSQL", "PostgresStore", "RulesLanguage", "S3Server", "SQLite",
                 "SystemIO",
             ]),
@@ -346,6 +347,7 @@ let package = Package(
                 "CivilTime", "DocumentModel", "DocumentStore", "IdentityProtocol", "IdentityServer", "PostgreSQL",
                 "PostgresTestKit", "SMTPClient", "SystemIO", "SystemService", "TaskModel",
             ], reads: ["smtp_server.py"]),
+        tests("SMTPClient"),
         tests("Control", uses: ["HTTPMessages", "HTTPServer", "JSON", "SystemIO"]),
         tests(
             "FerryServer",

@@ -143,7 +143,20 @@ package final class SMTPClient: Sendable {
         }
     }
 
-    private var isLocal: Bool {
-        ["//localhost", "//127.", "//[::1]"].contains { configuration.url.contains($0) }
+    private var isLocal: Bool { Self.isLocal(configuration.url) }
+
+    /// Whether the host of a URL is this machine, by the reading of the URL by which libcurl connects.
+    static func isLocal(_ url: String) -> Bool {
+        guard let parts = curl_url() else { return false }
+        defer { curl_url_cleanup(parts) }
+        var text: UnsafeMutablePointer<CChar>?
+        defer { curl_free(text) }
+        guard curl_url_set(parts, CURLUPART_URL, url, UInt32(CURLU_NON_SUPPORT_SCHEME)) == CURLUE_OK,
+            curl_url_get(parts, CURLUPART_HOST, &text, 0) == CURLUE_OK, let text
+        else { return false }
+        let host = String(cString: text)
+        if ["localhost", "[::1]"].contains(host) { return true }
+        let numbers = host.split(separator: ".", omittingEmptySubsequences: false)
+        return numbers.count == 4 && numbers.first == "127" && numbers.allSatisfy { UInt8($0) != nil }
     }
 }
