@@ -8,7 +8,9 @@ package final class TimeZones: Sendable {
     private let known = Mutex<[String: ZoneOffsets]>([:])
 
     /// Creates the zones of a directory.
-    package init(directory: String = ProcessEnvironment["TZDIR"] ?? "/usr/share/zoneinfo") { self.directory = directory }
+    package init(directory: String = ProcessEnvironment["TZDIR"] ?? "/usr/share/zoneinfo") {
+        self.directory = directory
+    }
 
     /// Returns the zone of a name such as `Europe/Berlin`; nil if this machine does not have it.
     ///

@@ -111,7 +111,7 @@ struct Server: Sendable {
 
     /// Removes the data of deleted accounts.
     func removeDeletedAccounts() async throws {
-        let removal = AccountRemoval(stores: stores, identity: identity)
+        let removal = stores.removal(in: identity)
         guard let lease = stores.lease else { return try await removal.run() }
         _ = try await lease.run { try await removal.run(renew: $0) }
     }
