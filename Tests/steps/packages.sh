@@ -3,12 +3,11 @@
 source "$(dirname "$0")/common.sh"
 
 # Clients of Google's and MinIO's, whose own tests are run, with their compiler; other S3 clients; shells whose
-# completion is tested; a proxy; PostgreSQL, of which the tests start servers of their own, and what chooses the leader of several;
-# a FUSE mount; what makes Debian packages;
+# completion is tested; a proxy; PostgreSQL, of which the tests start servers of their own; a FUSE mount; what makes Debian packages;
 # a session bus with a mocked notification server.
 tools=(python3-venv openssl vim-tiny zsh fish tmux rclone s3cmd iproute2 nginx-light bindfs golang-google-cloud-dev
     golang-github-minio-minio-go-v7-dev golang-go postgresql debhelper dpkg-dev fakeroot lintian patchelf caddy
-    dbus-daemon libglib2.0-bin python3-dbusmock patroni etcd-server)
+    dbus-daemon libglib2.0-bin python3-dbusmock)
 mapfile -t libraries < <(grep -v '^#' Sources/C/packages.txt)
 
 missing=() sudo=()
