@@ -16,7 +16,7 @@ def test_doctor_passes_a_healthy_machine_and_reports_faults(server, machines):
     report = laptop.ferry("doctor")
     for text in ("ferryd", "marker", "watched", "free on the disk", "signed in", "clock", "(documents)", "(objects)"):
         assert text in report, report
-    laptop.write("Odd.md", "---\npriority: urgent\n---\n")
+    laptop.write("Odd.md", "---\npriority: soonish\n---\n")
     laptop.write("Broken.md", "---\npriority: [\n---\n")
     laptop.sync()
     until(lambda: laptop.status()["problems"], laptop.status)

@@ -36,14 +36,14 @@ def test_set_parses_known_fields_and_keeps_other_text(machines):
 def test_a_tag_beside_an_empty_entry_keeps_the_others(machines):
     laptop, _ = machines
     laptop.write("T.md", "---\ntags:\n  - work\n  -\n---\n")
-    laptop.write("Map.md", "---\ntags: {a: 1}\nDue: 2026-12-01\n---\n")
+    laptop.write("Map.md", "---\ntags: {a: 1}\nDue: someday\n---\n")
     laptop.sync()
     assert laptop.read("T.md") == "---\ntags:\n  - work\n  -\n---\n"
     laptop.ferry("set", "T", "+home")
     assert shown(laptop)["task"]["tags"] == ["work", "home"] and "work" in laptop.read("T.md")
     refused = laptop.ferry("set", "Map", "+home", check=False)
     assert refused.returncode == 2 and "not understood" in refused.stderr
-    assert laptop.read("Map.md") == "---\ntags: {a: 1}\nDue: 2026-12-01\n---\n"
+    assert laptop.read("Map.md") == "---\ntags: {a: 1}\nDue: someday\n---\n"
     assert any("'Due' is a field of its own" in remark for remark in laptop.json("show", "Map")["remarks"])
 
 

@@ -44,9 +44,15 @@ def ready(machine):
     until(lambda: machine.json("reminders")["desktop"], "the desktop to be known")
 
 
+def notes(machine, key):
+    """Whether the daemon's notes about reminders have a key."""
+    file = machine.state / "reminders.json"
+    return file.exists() and f'"{key}"' in file.read_text()
+
+
 def known(machine):
     """Waits until the daemon knows the number of a notice, which comes after the notice."""
-    until(lambda: '"number"' in (machine.state / "reminders.json").read_text(), "the answer of the notification server")
+    until(lambda: notes(machine, "number"), "the answer of the notification server")
 
 
 def test_a_reminder_is_shown_within_a_second_and_once_over_restarts(desk):
@@ -334,18 +340,19 @@ def test_a_snooze_before_the_first_sign_in_stays(server, laptop):
     laptop.ferry("add", "Call Anna", f"due:{soon(1)}")
     laptop.ferry("add", "Call Ben", f"due:{soon(3600)}")
     laptop.ferry("snooze", "Anna", "+2h")
-    until(lambda: '"until"' in (laptop.state / "reminders.json").read_text(), "the snooze to be noted")
+    until(lambda: notes(laptop, "until"), "the snooze to be noted")
     laptop.login(server, create=True)
 
     def snoozed():
         return [r["title"] for r in laptop.json("reminders")["reminders"] if r.get("snoozed")]
 
     until(lambda: snoozed() == ["Call Anna"], "the snooze to be on the account's task")
-    until(lambda: '"until"' not in (laptop.state / "reminders.json").read_text(), "the note to be gone")
+    until(lambda: not notes(laptop, "until"), "the note to be gone")
     laptop.sync()
     laptop.stop()
     laptop.start()
-    assert snoozed() == ["Call Anna"] and laptop.status()["conflicts"] == 0
+    until(lambda: snoozed() == ["Call Anna"], "the snooze after a restart")
+    assert laptop.status()["conflicts"] == 0
 
 
 def test_days_remind_at_the_time_of_the_setting_and_a_zone_counts(root):
