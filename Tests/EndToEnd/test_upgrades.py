@@ -57,6 +57,7 @@ STEPS = {
             f"ALTER TABLE account DROP COLUMN quota_{what}" for what in ("object_bytes", "documents", "requests")),
         3: "DROP TABLE provider_link; DROP TABLE mail_code; DROP TABLE service_account; ALTER TABLE session DROP COLUMN claims;"
            "ALTER TABLE account DROP COLUMN custom_claims; ALTER TABLE account DROP COLUMN managed",
+        4: "DROP TABLE morning_mail",
     },
 }
 
