@@ -47,20 +47,65 @@ private final class PostgresReader: Sendable {
         let published = clock.separatingTime()
         return try await thread.run { [self] in
             try state.withLock { state in
-                do {
-                    return try read(state, account, damage, notBefore: published, body)
-                } catch let error as PostgresError where error.isTransient {
-                    // The connection may have been lost long ago, for example because the server was
-                    // restarted.
-                    return try read(state, account, damage, notBefore: 0, body)
+                try read(state, notBefore: published) { snapshot, visible in
+                    try body(snapshot(account, damage), visible)
                 }
             }
         }
     }
 
-    private func read<Result: Sendable>(
-        _ state: State, _ account: String?, _ damage: DamageHandling, notBefore published: Int64,
-        _ body: @Sendable (_ snapshot: any StoreSnapshot, _ visible: Int64) throws -> Result
+    /// Performs reads with one snapshot.
+    func perform(_ reads: [ShortRead]) async throws {
+        try await thread.run { [self] in
+            state.withLock { state in
+                var left = reads[...]
+                do {
+                    try readOnce(state, notBefore: reads.map(\.published).max() ?? 0) { snapshot, visible in
+                        while let read = left.first {
+                            do { try read.perform(snapshot(read.account, .fails), visible) } catch let error
+                                as PostgresError
+                            {
+                                // The transaction has ended with it.
+                                throw error
+                            } catch {
+                                read.fail(error)
+                            }
+                            left = left.dropFirst()
+                        }
+                    }
+                } catch {
+                    for read in left { perform(alone: read, state) }
+                }
+            }
+        }
+    }
+
+    private func perform(alone read: ShortRead, _ state: State) {
+        do {
+            try self.read(state, notBefore: read.published) { snapshot, visible in
+                try read.perform(snapshot(read.account, .fails), visible)
+            }
+        } catch {
+            read.fail(error)
+        }
+    }
+
+    private typealias MakeSnapshot = (_ account: String?, DamageHandling) -> any StoreSnapshot
+
+    private func read<Result>(
+        _ state: State, notBefore published: Int64, _ body: (MakeSnapshot, _ visible: Int64) throws -> Result
+    ) throws -> Result {
+        do {
+            return try readOnce(state, notBefore: published, body)
+        } catch let error as PostgresError where error.isTransient {
+            // The connection may have been lost long ago, for example because the server was
+            // restarted.
+            return try readOnce(state, notBefore: 0, body)
+        }
+    }
+
+    private func readOnce<Result>(
+        _ state: State, notBefore published: Int64, _ body: (MakeSnapshot, _ visible: Int64) throws -> Result
     ) throws -> Result {
         let connection = try state.session.connected()
         do {
@@ -77,11 +122,14 @@ private final class PostgresReader: Sendable {
                 state.session.close()
                 throw PostgresError("The server lacks commits that it has acknowledged.")
             }
-            let snapshot = PostgresSnapshot(
-                database, connection, numbers: state.numbers, horizon: row.integer(0, 1), tuning: tuning,
-                onIndexSuggestion: onIndexSuggestion, onDamage: onDamage)
-            (snapshot.account, snapshot.damage) = (account, damage)
-            let result = try body(snapshot, row.integer(0, 0))
+            let result = try body(
+                { account, damage in
+                    let snapshot = PostgresSnapshot(
+                        database, connection, numbers: state.numbers, horizon: row.integer(0, 1), tuning: tuning,
+                        onIndexSuggestion: onIndexSuggestion, onDamage: onDamage)
+                    (snapshot.account, snapshot.damage) = (account, damage)
+                    return snapshot
+                }, row.integer(0, 0))
             try connection.send([PostgresStatement("COMMIT")])
             return result
         } catch {
@@ -93,8 +141,58 @@ private final class PostgresReader: Sendable {
     func close() { state.withLock { $0.session.close() } }
 }
 
+/// A short read that waits for a connection.
+private final class ShortRead: Sendable {
+    let account: String?
+    /// The snapshot must contain all commits up to this time.
+    let published: Int64
+    private let body: @Sendable (_ snapshot: any StoreSnapshot, _ visible: Int64) throws -> Void
+    /// Ends the read with an error.
+    let fail: @Sendable (any Error) -> Void
+    private let isTaken = Atomic(false)
+
+    /// - Parameter outcome: Receives what `body` returns.
+    init<Result: Sendable>(
+        for account: String?, notBefore published: Int64, _ outcome: AsyncResult<Result>,
+        _ body: @escaping @Sendable (_ snapshot: any StoreSnapshot, _ visible: Int64) throws -> Result
+    ) {
+        (self.account, self.published) = (account, published)
+        self.body = { outcome.resolve(.success(try body($0, $1))) }
+        fail = { outcome.resolve(.failure($0)) }
+    }
+
+    /// Returns whether the caller performs the read, which only one does.
+    func take() -> Bool { !isTaken.exchange(true, ordering: .relaxed) }
+
+    /// Runs the read. An error of the database is thrown, after which the read may be repeated.
+    func perform(_ snapshot: any StoreSnapshot, _ visible: Int64) throws { try body(snapshot, visible) }
+}
+
+/// Short reads in the order of their arrival.
+private struct ShortReads {
+    private var reads: [ShortRead] = []
+    private var start = 0
+
+    mutating func append(_ read: ShortRead) { reads.append(read) }
+
+    /// Takes up to `count` reads.
+    mutating func take(_ count: Int) -> [ShortRead] {
+        var taken: [ShortRead] = []
+        while taken.count < count, start < reads.count {
+            if reads[start].take() { taken.append(reads[start]) }
+            start += 1
+        }
+        if 2 * start >= reads.count {
+            reads.removeFirst(start)
+            start = 0
+        }
+        return taken
+    }
+}
+
 /// Connections for reads that share the work. Short reads have their own, so that they never wait
-/// for long ones.
+/// for long ones. Those that wait at the same time share a snapshot, since beginning and ending one costs as much
+/// as a read.
 package final class PostgresReaders: SnapshotReaders {
     private let long: [PostgresReader]
     private let short: [PostgresReader]
@@ -102,6 +200,11 @@ package final class PostgresReaders: SnapshotReaders {
     private let shortTurns: TurnPool
     private let longMetrics: PoolMetrics
     private let shortMetrics: PoolMetrics
+    private let waiting = Mutex(ShortReads())
+    private let clock: PublishedClock
+
+    /// The maximum number of short reads that share a snapshot.
+    private static let shared = 16
 
     init(
         count: Int, _ database: DatabaseName, partition: Int64, _ configuration: PostgresConfiguration,
@@ -109,6 +212,7 @@ package final class PostgresReaders: SnapshotReaders {
         onIndexSuggestion: @escaping @Sendable (Int64, CompositeIndex, String?) -> Void,
         onDamage: @escaping @Sendable (StoredDataError) -> Void
     ) {
+        self.clock = clock
         let make = { (_: Int) in
             PostgresReader(
                 database, partition: partition, configuration, clock, tuning: tuning,
@@ -126,18 +230,32 @@ package final class PostgresReaders: SnapshotReaders {
         isShort: Bool, for account: String?, damage: DamageHandling,
         _ body: @escaping @Sendable (_ snapshot: any StoreSnapshot, _ visible: Int64) throws -> Result
     ) async throws -> Result {
-        let (readers, turns) = isShort ? (short, shortTurns) : (long, longTurns)
-        let metrics = isShort ? shortMetrics : longMetrics
-        let begin = metrics.begin()
         do {
-            return try await turns.run(for: account) { reader in
-                try await metrics.read(since: begin) {
-                    try await readers[reader].read(for: account, isShort ? .fails : damage, body)
-                }
+            if isShort { return try await readShortly(for: account, body) }
+            let begin = longMetrics.begin()
+            return try await longTurns.run(for: account) { reader in
+                try await longMetrics.read(since: begin) { try await long[reader].read(for: account, damage, body) }
             }
         } catch {
             throw DocumentStoreError(ofPostgres: error)
         }
+    }
+
+    private func readShortly<Result: Sendable>(
+        for account: String?,
+        _ body: @escaping @Sendable (_ snapshot: any StoreSnapshot, _ visible: Int64) throws -> Result
+    ) async throws -> Result {
+        let outcome = AsyncResult<Result>()
+        let read = ShortRead(for: account, notBefore: clock.separatingTime(), outcome, body)
+        waiting.withLock { $0.append(read) }
+        let begin = shortMetrics.begin()
+        try await shortTurns.run(for: account) { reader in
+            // The account's own read comes with its turn, whatever others are waiting for.
+            guard read.take() else { return }
+            let reads = [read] + waiting.withLock { $0.take(Self.shared - 1) }
+            try await shortMetrics.read(since: begin) { try await short[reader].perform(reads) }
+        }
+        return try await outcome.value()
     }
 
     func close() {
