@@ -226,7 +226,7 @@ let package = Package(
             name: "ferry-bench",
             dependencies: [
                 "CommandLineTool", "Cryptography", "DocumentModel", "FirestoreProtocol", "GRPCClient", "GRPCProtocol",
-                "ObjectStorage", "RulesLanguage", "SQLite", "SystemIO",
+                "ObjectStorage", "PostgresTestKit", "RulesLanguage", "SQLite", "SystemIO",
             ],
             path: "Tests/Benchmark/ferry-bench", swiftSettings: settings),
         testKit("SystemTestKit", uses: ["SystemIO"]),

@@ -12,6 +12,7 @@ struct Bench: Sendable {
         case memory
         case hashing
         case rules
+        case engines
     }
 
     struct Failure: Error, CustomStringConvertible {
@@ -44,6 +45,7 @@ struct Bench: Sendable {
             case .memory: break
             case .hashing: try measureHashing()
             case .rules: try measureRules()
+            case .engines: try await measureEngines()
             }
         }
     }
@@ -53,10 +55,12 @@ struct Bench: Sendable {
     }
 
     /// Runs `body` with a fresh server.
+    ///
+    /// - Parameter database: The URL of its PostgreSQL; nil for documents on SQLite.
     func withServer(
-        slowingSyncsBy delay: Int = 0, _ body: (LoadServer) async throws -> Void
+        slowingSyncsBy delay: Int = 0, database: String? = nil, _ body: (LoadServer) async throws -> Void
     ) async throws {
-        let server = try LoadServer(program: program, syncDelay: delay)
+        let server = try LoadServer(program: program, syncDelay: delay, database: database)
         do {
             try await server.start()
             try await body(server)

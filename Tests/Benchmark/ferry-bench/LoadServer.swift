@@ -4,6 +4,7 @@ import Foundation
 final class LoadServer {
     private let program: String
     private let syncDelay: Int
+    private let database: String?
     private let directory: String
     private var process: Process?
     /// The host and port of the documents.
@@ -11,10 +12,13 @@ final class LoadServer {
 
     /// Creates a server that is not started.
     ///
-    /// - Parameter syncDelay: The milliseconds that each sync to the disk is delayed.
-    init(program: String, syncDelay: Int) throws {
+    /// - Parameters:
+    ///   - syncDelay: The milliseconds that each sync to the disk is delayed.
+    ///   - database: The URL of a PostgreSQL database for the documents; nil for SQLite.
+    init(program: String, syncDelay: Int, database: String? = nil) throws {
         self.program = program
         self.syncDelay = syncDelay
+        self.database = database
         directory = NSTemporaryDirectory() + "ferry-bench-" + UUID().uuidString
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
     }
@@ -26,6 +30,7 @@ final class LoadServer {
         process.arguments = [
             "run", "--emulator", "--data", directory + "/data", "--http", "127.0.0.1:0", "--documents", "127.0.0.1:0",
         ]
+        if let database { process.arguments?.append(contentsOf: ["--database", database]) }
         var environment = ProcessInfo.processInfo.environment
         if syncDelay > 0 {
             environment["LD_PRELOAD"] = try slowSync()

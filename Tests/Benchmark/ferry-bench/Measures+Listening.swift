@@ -16,7 +16,7 @@ extension Bench {
     }
 
     /// Opens listeners, about 50 for each connection, and waits until all are current.
-    private func open(
+    func open(
         _ count: Int, on server: LoadServer, _ query: @escaping @Sendable (Int) -> Query
     ) async throws -> [Listener] {
         let connections = (0..<(count + 49) / 50).map { _ in LoadClient(server.address) }

@@ -7,7 +7,8 @@ import Foundation
 let command = Command(
     "ferry-bench", summary: "measures ferry-server's documents, and what attachments cost a processor",
     discussion: """
-        Without a MEASURE, all are taken: commits, gets, queries, listeners, initial, memory, hashing, rules.
+        Without a MEASURE, all are taken: commits, gets, queries, listeners, initial, memory, hashing, rules,
+        engines.
 
             ferry-bench --server .build/release/ferry-server commits gets
         """,
