@@ -54,6 +54,19 @@ import Testing
         #expect(MorningDigest([trashed], at: now, in: berlin) == nil)
     }
 
+    @Test func `words, keys and zones of a task count as on its user's machines`() throws {
+        var done = task("Done", "2026-11-30")
+        done.fields["status"] = .string("done")
+        var near = task("Near", nil)
+        near.fields["Due"] = .string("2026-11-30")
+        near.fields["priority"] = .string("urgent")
+        var tokyo = task("Tokyo", "2026-12-01T01:00")
+        tokyo.fields["tzid"] = .string("Asia/Tokyo")
+        let zones = TimeZones()
+        let digest = try #require(MorningDigest([done, near, tokyo], at: now, in: berlin) { zones[$0] })
+        #expect(digest.text == "Today, Monday 2026-11-30\n\n- Near (high)\n- 17:00  Tokyo\n\n")
+    }
+
     @Test func `a title stays on its line`() throws {
         let evil = "A\r\n.\r\nBcc: x@y\u{2028}b\u{202E}c\u{0}\u{1B}[2J" + String(repeating: "\u{1F600}", count: 400)
         let digest = try #require(MorningDigest([task(evil, "2026-11-30")], at: now, in: berlin))

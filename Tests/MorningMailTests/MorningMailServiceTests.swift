@@ -141,6 +141,10 @@ struct MorningMailServiceTests {
             try await addTask("a", "Größe messen", due: "2026-11-30", of: ann)
             try await addTask("b", "Taxes", due: "2026-11-29", of: ann, list: "shared")
             try await addTask("c", "Secret", due: "2026-11-30", of: eve)
+            // Everybody can name a list, and those who can see it need not see that.
+            try await addTask("d", "Advertisement", due: "2026-11-30", of: eve, list: "shared")
+            try await write("lists/nobodys", ["name": "Home", "sharedWith": .array([.string(bob)])])
+            try await addTask("e", "Stolen", due: "2026-11-30", of: eve, list: "nobodys")
             try await write(
                 "lists/shared", ["name": "Home", "userId": .string(ann), "sharedWith": .array([.string(bob)])])
             try await service.sendDue(at: morning - 1)
@@ -155,6 +159,7 @@ struct MorningMailServiceTests {
             #expect(mail.contains("List-Unsubscribe: <https://tasks.example.org/__/mail/off?token="))
             let other = try #require(mails.first { $0.hasPrefix("bob@example.org\n") })
             #expect(other.contains("Taxes") && !other.contains("messen"))
+            #expect(!mails.contains { $0.contains("Advertisement") || $0.contains("Stolen") })
             try await service.sendDue(at: morning + day)
             #expect(mailbox.mails.count == 4)
             // Days on which the server was stopped bring no mails later, and one that starts late sends the day's.

@@ -7,6 +7,9 @@ package struct SMTPError: Error, Sendable, CustomStringConvertible {
     package let description: String
     /// Whether the mail server may have accepted the mail, so that it must not be sent again.
     package var mayHaveArrived = false
+    /// Whether the mail server refused the mail, its sender or its recipient for good (RFC 5321,
+    /// section 4.2.1).
+    package var isPermanent = false
 }
 
 /// Hands mails to a mail server (RFC 5321) with libcurl.
@@ -46,7 +49,8 @@ package final class SMTPClient: Sendable {
     ///   - recipient: An address without control characters and spaces.
     ///   - date: The value of the header field `Date`.
     ///   - headers: More header fields.
-    /// - Throws: `SMTPError`.
+    /// - Throws: `SMTPError`; `SystemError` if there is no thread for it; `CancellationError` if the task is
+    ///   cancelled, and then the mail may still be sent.
     package func send(
         to recipient: String, subject: String, text: String, date: String, headers: [(name: String, value: String)] = []
     ) async throws {
@@ -60,7 +64,6 @@ package final class SMTPClient: Sendable {
             return true
         }
         guard isFree else { throw SMTPError(description: "Too many mails are being sent.") }
-        defer { active.withLock { $0 -= 1 } }
         let message = """
             Date: \(date)\r
             From: <\(configuration.sender)>\r
@@ -75,16 +78,19 @@ package final class SMTPClient: Sendable {
         let body = text.split(separator: "\n", omittingEmptySubsequences: false).map { "\($0)\r\n" }.joined()
         let fields = headers.map { "\($0.name): \($0.value)\r\n" }.joined()
         let bytes = Array("\(message)\(fields)\r\n\(body)".utf8)
+        let outcome = AsyncResult<Void>()
         // libcurl's simple interface blocks, so each mail has a thread.
-        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-            do {
-                try WorkerThread.start(named: "mail") { [self] in
-                    continuation.resume(with: Result { try perform(recipient, bytes) })
-                }
-            } catch {
-                continuation.resume(throwing: error)
+        do {
+            try WorkerThread.start(named: "mail") { [self] in
+                let result = Result { try perform(recipient, bytes) }
+                active.withLock { $0 -= 1 }
+                outcome.resolve(result)
             }
+        } catch {
+            active.withLock { $0 -= 1 }
+            throw error
         }
+        try await outcome.value()
     }
 
     /// The unread rest of a mail.
@@ -139,7 +145,9 @@ package final class SMTPClient: Sendable {
             let answer = ferry_curl_get_long(easy, CURLINFO_RESPONSE_CODE)
             throw SMTPError(
                 description: "The mail server did not accept a mail: \(String(cString: curl_easy_strerror(result))).",
-                mayHaveArrived: reader.isAtEnd && !(400..<600).contains(answer))
+                mayHaveArrived: reader.isAtEnd && !(400..<600).contains(answer),
+                // A password may be mended.
+                isPermanent: (500..<600).contains(answer) && result != CURLE_LOGIN_DENIED)
         }
     }
 

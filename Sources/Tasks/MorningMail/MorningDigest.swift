@@ -25,10 +25,16 @@ package struct MorningDigest: Sendable, Hashable {
 
     /// Creates the digest; nil if no task is due.
     ///
-    /// - Parameter now: seconds since 1970.
-    package init?(_ tasks: [TaskItem], at now: Int64, in zone: ZoneOffsets) {
+    /// - Parameters:
+    ///   - now: seconds since 1970.
+    ///   - zone: the zone of the reader.
+    ///   - zones: returns the zone of a name, which a task may have; nil if there is none.
+    package init?(
+        _ tasks: [TaskItem], at now: Int64, in zone: ZoneOffsets, zones: (String) -> ZoneOffsets? = { _ in nil }
+    ) {
         let today = UTCTime(seconds: zone.local(at: now)).day
-        let lines = tasks.filter { !$0.completed && !$0.isDeleted }.compactMap { Self.line($0, zone) }
+        let lines = tasks.filter { !$0.isCompleted(in: .standard) && !$0.isDeleted }
+            .compactMap { Self.line($0, zone, zones) }
             .filter { $0.day <= today }.sorted(by: Self.precedes)
         guard !lines.isEmpty else { return nil }
         let due = lines.filter { $0.day == today }
@@ -48,17 +54,19 @@ package struct MorningDigest: Sendable, Hashable {
         for line in lines.prefix(listed) {
             let when = when(line)
             text += "- \(when.isEmpty ? "" : "\(when)  ")\(title(line.task.title))"
-            text += line.task.priority == .high ? " (high)\n" : "\n"
+            text += line.task.priority(in: .standard) == .high ? " (high)\n" : "\n"
         }
         if lines.count > listed { text += "and \(lines.count - listed) more\n" }
         return text + "\n"
     }
 
-    private static func line(_ task: TaskItem, _ zone: ZoneOffsets) -> Line? {
-        guard let due = task.due else { return nil }
+    private static func line(_ task: TaskItem, _ zone: ZoneOffsets, _ zones: (String) -> ZoneOffsets?) -> Line? {
+        guard let due = task.anyDue else { return nil }
         let seconds = due.timestamp.seconds
-        // Days, and times without an offset, are those of every zone.
-        let local = UTCTime(seconds: due.kind == .instant ? zone.local(at: seconds) : seconds)
+        var instant = due.kind == .instant ? seconds : nil
+        if due.kind == .localTime, let own = task.zoneName.flatMap(zones) { instant = own.instant(ofLocal: seconds) }
+        // Days, and times without an offset or a zone, are those of every zone.
+        let local = UTCTime(seconds: instant.map { zone.local(at: $0) } ?? seconds)
         let text = local.rfc3339(fraction: .none)
         return Line(day: local.day, time: due.hasTime ? String(text.dropFirst(11).prefix(5)) : "", task: task)
     }

@@ -52,14 +52,18 @@ package struct MorningMailService: Service {
     ///
     /// - Parameter now: seconds since 1970.
     package func sendDue(at now: Int64) async throws {
+        // Mails may take long, and what fails then must not be due again at once.
+        let start = environment.now()
+        func time() -> Int64 { now.saturatingAdded(to: (environment.now() - start).components.seconds) }
         while true {
             let entries = try await identity.morningMails.due(now: now, limit: Self.batch)
             for entry in entries {
-                do { try await send(entry, at: now) } catch {
+                try Task.checkCancellation()
+                do { try await send(entry, at: time()) } catch {
                     if error is CancellationError { throw error }
                     logger.warning("a mail with tasks is tried again later", ["error": "\(error)"])
                     _ = try await identity.morningMails.claim(
-                        entry, day: entry.sentDay, next: now + Self.retrySeconds)
+                        entry, day: entry.sentDay, next: time() + Self.retrySeconds)
                 }
             }
             if entries.count < Self.batch { return }
@@ -79,7 +83,8 @@ package struct MorningMailService: Service {
             _ = try await identity.morningMails.claim(entry, day: entry.sentDay, next: next)
             return
         }
-        let digest = MorningDigest(try await TasksOfAccount(store()).open(of: entry.account), at: now, in: zone)
+        let tasks = try await TasksOfAccount(store()).open(of: entry.account)
+        let digest = MorningDigest(tasks, at: now, in: zone) { zones[$0] }
         guard try await identity.morningMails.claim(entry, day: today, next: next), let digest else { return }
         let end = identity.endOfMails(token: entry.token)
         do {
@@ -96,10 +101,16 @@ package struct MorningMailService: Service {
                 headers: [
                     ("List-Unsubscribe", "<\(end)>"), ("List-Unsubscribe-Post", "List-Unsubscribe=One-Click"),
                 ])
-        } catch let error as SMTPError {
+        } catch let error as CancellationError {
+            // The mail may be sent.
+            throw error
+        } catch {
             logger.warning("a mail with tasks was not sent", ["error": "\(error)"])
-            guard !error.mayHaveArrived, !Task.isCancelled else { return }
-            try await identity.morningMails.release(entry, day: today, next: next, dueAt: now + Self.retrySeconds)
+            let again = now + Self.retrySeconds
+            // After a refusal for good the next day is soon enough.
+            if let error = error as? SMTPError, error.mayHaveArrived || error.isPermanent { return }
+            guard schedule.day(of: again) == schedule.day(of: now) else { return }
+            try await identity.morningMails.release(entry, day: today, next: next, dueAt: again)
         }
     }
 }

@@ -7,8 +7,8 @@ package import TaskModel
 package struct TasksOfAccount: Sendable {
     private let store: any DocumentStore
 
-    /// The number of shared lists, and of tasks of the account or of a list, that are read. More are
-    /// not looked at, so that one account cannot occupy the server.
+    /// The number of documents of tasks that are read for one account, and of lists that others share
+    /// with it. More are not looked at: the mails of other accounts wait meanwhile.
     private static let limit: Int32 = 10_000
     private static let listLimit: Int32 = 200
 
@@ -17,24 +17,37 @@ package struct TasksOfAccount: Sendable {
     /// Returns the open tasks of an account, and of the lists that are shared with it.
     package func open(of account: String) async throws -> [TaskItem] {
         var tasks: [DocumentName: TaskItem] = [:]
-        try await add(.field(FieldPath(key: "userId"), .equal, .string(account)), to: &tasks)
+        var left = Self.limit
+        let owner = FieldPath(key: "userId")
+        try await add(.field(owner, .equal, .string(account)), to: &tasks, &left)
         var lists = query("lists", .field(FieldPath(key: "sharedWith"), .arrayContains, .string(account)))
-        (lists.limit, lists.projection) = (Self.listLimit, [FieldPath(key: "name")])
+        (lists.limit, lists.projection) = (Self.listLimit, [owner])
         for try await list in try await store.query(lists).documents {
-            try await add(.field(FieldPath(key: "listId"), .equal, .string(list.name.id)), to: &tasks)
+            let fields = try list.fields.decoded()
+            // Any user can write a task that names this list. Only the tasks of the list's owner are in it.
+            guard let host = fields["userId"]?.stringValue else { continue }
+            let filter = Query.Filter.and([
+                .field(owner, .equal, .string(host)),
+                .field(FieldPath(key: "listId"), .equal, .string(list.name.id)),
+            ])
+            try await add(filter, to: &tasks, &left)
         }
         return Array(tasks.values)
     }
 
-    private func add(_ filter: Query.Filter, to tasks: inout [DocumentName: TaskItem]) async throws {
+    private func add(
+        _ filter: Query.Filter, to tasks: inout [DocumentName: TaskItem], _ left: inout Int32
+    ) async throws {
+        guard left > 0 else { return }
         var query = query("tasks", filter)
-        query.limit = Self.limit
+        query.limit = left
         query.projection = ["title", "completed", "due", "dueHasTime", "priority", "deletedTime", "fields"].map {
             FieldPath(key: $0)
         }
         for try await document in try await store.query(query).documents {
             let task = TaskItem(fields: try document.fields.decoded())
-            if !task.completed, !task.isDeleted, task.due != nil { tasks[document.name] = task }
+            left -= 1
+            if !task.isCompleted(in: .standard), !task.isDeleted, task.anyDue != nil { tasks[document.name] = task }
         }
     }
 
