@@ -126,6 +126,9 @@ package struct PostgresDocuments {
     private func withSnapshot<Result>(_ body: (PostgresConnection, _ partition: Int64) throws -> Result) throws
         -> Result
     {
+        var server = server
+        // Statements look at all documents here.
+        server.answerTimeout = nil
         let session = PostgresSession(server)
         do {
             let connection = try session.connected()

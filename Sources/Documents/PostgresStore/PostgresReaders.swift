@@ -74,19 +74,26 @@ private final class PostgresReader: Sendable {
                         }
                     }
                 } catch {
-                    for read in left { perform(alone: read, state) }
+                    // Without a server the others fail as the first one does.
+                    var failure: PostgresError?
+                    for read in left {
+                        if let failure { read.fail(failure) } else { failure = perform(alone: read, state) }
+                    }
                 }
             }
         }
     }
 
-    private func perform(alone read: ShortRead, _ state: State) {
+    /// Performs a read, and returns the error if there is no connection for it.
+    private func perform(alone read: ShortRead, _ state: State) -> PostgresError? {
         do {
             try self.read(state, notBefore: read.published) { snapshot, visible in
                 try read.perform(snapshot(read.account, .fails), visible)
             }
+            return nil
         } catch {
             read.fail(error)
+            return (error as? PostgresError).flatMap { $0.isDisconnected ? $0 : nil }
         }
     }
 
@@ -175,8 +182,9 @@ private struct ShortReads {
 
     mutating func append(_ read: ShortRead) { reads.append(read) }
 
-    /// Takes up to `count` reads.
-    mutating func take(_ count: Int) -> [ShortRead] {
+    /// Takes a share of the reads, so that the other workers have as many.
+    mutating func take(atMost limit: Int, workers: Int) -> [ShortRead] {
+        let count = min(limit, (reads.count - start) / workers)
         var taken: [ShortRead] = []
         while taken.count < count, start < reads.count {
             if reads[start].take() { taken.append(reads[start]) }
@@ -252,7 +260,7 @@ package final class PostgresReaders: SnapshotReaders {
         try await shortTurns.run(for: account) { reader in
             // The account's own read comes with its turn, whatever others are waiting for.
             guard read.take() else { return }
-            let reads = [read] + waiting.withLock { $0.take(Self.shared - 1) }
+            let reads = [read] + waiting.withLock { $0.take(atMost: Self.shared - 1, workers: short.count) }
             try await shortMetrics.read(since: begin) { try await short[reader].perform(reads) }
         }
         return try await outcome.value()

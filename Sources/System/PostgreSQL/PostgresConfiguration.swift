@@ -12,8 +12,9 @@ package struct PostgresConfiguration: Sendable {
     /// The time to wait for each host.
     package var connectTimeout: Duration = .seconds(3)
     /// The time to wait for the answer to a statement of a session, after which the connection is
-    /// given up: a server that is stopped, and not ended, keeps its connections open.
-    package var answerTimeout: Duration = .seconds(10)
+    /// given up: a server that is stopped, and not ended, keeps its connections open. Nil for statements
+    /// that look at all rows.
+    package var answerTimeout: Duration? = .seconds(10)
     /// Shown in the server's list of connections.
     package var applicationName = "ferry-server"
 

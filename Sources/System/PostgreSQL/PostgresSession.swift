@@ -17,7 +17,11 @@ package final class PostgresSession: @unchecked Sendable {
         self.configuration = configuration
         // A server that stops in the middle of a transaction must not block the others for long.
         self.preparation =
-            [PostgresStatement("SET idle_in_transaction_session_timeout = '10s'")] + preparation
+            [
+                PostgresStatement("SET idle_in_transaction_session_timeout = '10s'"),
+                // A statement that waits for a lock ends soon after its connection was given up.
+                PostgresStatement("SET client_connection_check_interval = '5s'"),
+            ] + preparation
     }
 
     /// Returns the connection, which is made if there is none.
