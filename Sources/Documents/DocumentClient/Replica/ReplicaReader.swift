@@ -55,7 +55,8 @@ struct ReplicaReader {
         guard let limit = plan.query.limit else { return extended }
         // A document that does not exist at the remote takes no place of its results.
         let changed = try file.journal.paths.count { path in
-            try plan.isInScope(try DocumentName(database: databaseName, path: path)) && file.row(path)?.state == .exists
+            try plan.isInScope(try DocumentName(database: databaseName, path: path))
+                && file.row(path)?.state != .missing
         }
         extended.limit = Int32(clamping: Int(limit) + Int(plan.query.offset) + changed)
         return extended
