@@ -5,7 +5,15 @@ import Synchronization
 package final class TimeZones: Sendable {
     private let directory: String
     /// The zones that were read. Their number is limited by that of the database.
-    private let known = Mutex<[String: ZoneOffsets]>([:])
+    private let known = Mutex(Known())
+
+    private struct Known {
+        var zones: [String: ZoneOffsets] = [:]
+        /// Names that are none, which come from tasks, also from those of other users.
+        var others: Set<String> = []
+    }
+
+    private static let otherLimit = 1000
 
     /// Creates the zones of a directory.
     package init(directory: String = ProcessEnvironment["TZDIR"] ?? "/usr/share/zoneinfo") {
@@ -17,9 +25,14 @@ package final class TimeZones: Sendable {
     /// A file is read once, so a change of the database counts from the next start on.
     package subscript(name: String) -> ZoneOffsets? {
         known.withLock { known in
-            if let zone = known[name] { return zone }
-            guard Self.isUsable(name), let zone = read(name) else { return nil }
-            known[name] = zone
+            if let zone = known.zones[name] { return zone }
+            guard Self.isUsable(name), !known.others.contains(name) else { return nil }
+            guard let zone = read(name) else {
+                if known.others.count >= Self.otherLimit { known.others = [] }
+                known.others.insert(name)
+                return nil
+            }
+            known.zones[name] = zone
             return zone
         }
     }
