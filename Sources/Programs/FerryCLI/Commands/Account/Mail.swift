@@ -25,6 +25,9 @@ extension Command {
             throw UsageError("--zone needs a time of day, such as 07:30.", path: ["mail"])
         }
         let mail = try await context.service.morningMail()
+        if mail == nil, let word = context.arguments.argument("TIME"), word != "off" {
+            throw CommandFailure("The server is too old for mails with tasks. Its administrator can upgrade it.")
+        }
         if context.wantsJSON {
             context.terminal.print(mail?.json.text ?? "null")
             return .success
