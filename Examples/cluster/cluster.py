@@ -151,9 +151,10 @@ class Cluster:
         (self.root / "secrets").chmod(0o700)
         if self.user:
             # PostgreSQL refuses to run as root, and its user must get through to its directory.
-            for directory in [self.root, *self.root.parents]:
-                if directory.stat().st_mode & 0o001 == 0:
-                    directory.chmod(directory.stat().st_mode | 0o011)
+            self.root.chmod(self.root.stat().st_mode | 0o011)
+            closed = [directory for directory in self.root.parents if directory.stat().st_mode & 0o001 == 0]
+            if closed:
+                raise Failure(f"{closed[0]} is closed to the user postgres. Use a directory below /tmp, for example.")
             shutil.chown(self.root / "etcd", "postgres")
         (self.root / "etcd").chmod(0o700)
         for node in NODES:
@@ -283,8 +284,9 @@ class Cluster:
     def sql(self, statement, database="postgres"):
         """Runs a statement on the leader, and returns its rows, one a line."""
         hosts = ",".join(self.address[f"postgres-{node}"] for node in NODES)
-        return subprocess.run(["psql", f"host={hosts} user=postgres dbname={database} target_session_attrs=read-write", "-Atqc", statement],
-                              check=True, capture_output=True, text=True, env={**os.environ, "PGPASSWORD": self.secret("postgres")}).stdout
+        # By standard input: other users of the machine see arguments.
+        return subprocess.run(["psql", f"host={hosts} user=postgres dbname={database} target_session_attrs=read-write", "-Atqv", "ON_ERROR_STOP=1"],
+                              input=statement, check=True, capture_output=True, text=True, env={**os.environ, "PGPASSWORD": self.secret("postgres")}).stdout
 
     def status(self):
         roles = self.roles()
