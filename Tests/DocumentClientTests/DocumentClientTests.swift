@@ -328,6 +328,20 @@ import Testing
         #expect(try await reader.documents(query).isEmpty)
     }
 
+    @Test func `what the remote returns is in the results while a commit is in flight`() async throws {
+        let client = try makeClient()
+        for id in ["a", "b", "c"] {
+            _ = try remote.with { try $0.commit([Write(.update(try name("tasks/\(id)"), fields: [:]))]) }
+        }
+        let before = remote.with(\.commitCount)
+        remote.loseAnswers(true)
+        _ = try await client.write([.set(try name("tasks/a"), ["mine": .boolean(true)])])
+        try await running(client) { while remote.with(\.commitCount) == before { await Task.yield() } }
+        let found = try await RemoteReader(client).documents(tasksQuery)
+        #expect(found.map(\.name.id) == ["a", "b", "c"] && found.first?.fields["mine"] == .boolean(true))
+        #expect(found.map(\.hasPendingWrites) == [true, false, false])
+    }
+
     @Test func `a target added while a stream is being opened is watched too`() async throws {
         let client = try makeClient()
         let early = Query(parent: ParentName(testDatabase), collectionID: "early")

@@ -64,9 +64,7 @@ extension DocumentDatabase {
         try checkOpen()
         var items = found.map { Boundary.Item.changed($0, added: [], removed: []) }
         items += missing.map { .deleted($0, readTime: readTime) }
-        let known = try replica.remoteTime ?? Timestamp(microseconds: 0)
-        try await handle(
-            try replica.receive(Boundary(items: items, readTime: known, resumeToken: [], targets: [])))
+        try await handle(try replica.keep(items))
         published()
     }
 }

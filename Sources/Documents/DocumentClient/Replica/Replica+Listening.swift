@@ -30,6 +30,20 @@ extension Replica {
         return try applyHeld()
     }
 
+    /// Takes documents over that were read on their own. Those with a commit in flight wait for its
+    /// outcome; the others wait for nothing, since no version is replaced by an older one.
+    func keep(_ items: [Boundary.Item]) throws -> ListenOutcome {
+        let time = try remoteTime ?? Timestamp(microseconds: 0)
+        func boundary(_ items: [Boundary.Item]) -> Boundary {
+            Boundary(items: items, readTime: time, resumeToken: [], targets: [])
+        }
+        var outcome = ListenOutcome()
+        let waiting = boundary(items.filter(isPinned))
+        try transaction { try apply(boundary(items.filter { !isPinned($0) }), &outcome) }
+        if !waiting.items.isEmpty { held.append(waiting) }
+        return outcome
+    }
+
     /// Applies the boundaries that waited for the outcome of a commit.
     func applyHeld() throws -> ListenOutcome {
         var outcome = ListenOutcome()
@@ -51,9 +65,10 @@ extension Replica {
     }
 
     private func touchesPinned(_ boundary: Boundary) -> Bool {
-        guard file.journal.count > 0 else { return false }
-        return boundary.items.contains { $0.name.map { file.journal.isPinned($0.path) } ?? false }
+        file.journal.count > 0 && boundary.items.contains(where: isPinned)
     }
+
+    private func isPinned(_ item: Boundary.Item) -> Bool { item.name.map { file.journal.isPinned($0.path) } ?? false }
 
     private func apply(_ boundary: Boundary, _ outcome: inout ListenOutcome) throws {
         let known = try remoteTime
