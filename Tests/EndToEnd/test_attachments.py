@@ -333,7 +333,9 @@ def copies(machine):
 
 
 def attaching(machine, name, **options):
+    # Under nohup the tests would hand on that SIGHUP is ignored.
     return subprocess.Popen([str(BIN / "ferry"), "attach", "Backup", "-", "--name", name], stdin=subprocess.PIPE,
+                            preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),
                             env={**os.environ, **machine.environment}, **{"stderr": subprocess.DEVNULL, **options})
 
 
