@@ -57,6 +57,7 @@ import Testing
         ("completedDate: 2025-12-28\ndue: 2026-11-30", "due: 2026-11-30"),
         ("status: done\ncompleted: true", "status: open"), ("status: open\ncompleted: true", "status: open"),
         ("completed: 2025-12-28\ndue: 2026-11-30", "due: 2026-11-30"), ("status: open", "status: open"),
+        ("status: done\ncompletedDate: yesterday", "status: open\ncompletedDate: yesterday"),
     ])
     func `reopening writes the word of the file`(head: String, expected: String) throws {
         #expect(try edit(head) { $0.setCompleted(false, in: standard) } == expected)
@@ -89,6 +90,7 @@ import Testing
         #expect(try edit("Due: 2026-11-30") { $0.setDue(Due(parsing: "2026-12-01")) } == "Due: 2026-12-01")
         #expect(try edit("Due: 2026-11-30\nx: 1") { $0.setDue(nil) } == "x: 1")
         #expect(try file("Tags: home garden").item.anyTags == ["home", "garden"])
+        #expect(try file("tags: ['#', '##']").item.anyTags == ["#"])
         #expect(
             try edit("Tags:\n  - home\n  - garden") { $0.changeTags(adding: ["new"], removing: ["home"]) }
                 == "Tags:\n  - garden\n  - new")

@@ -19,9 +19,15 @@ extension TaskItem {
         if let status = status(in: vocabulary) { return status != .open }
         // The date of the last completion of a recurring task says nothing about the next one.
         if fields[TaskSeries.ruleKey] != nil { return false }
-        return Self.completionDateKeys.contains { key in
-            guard let text = word(of: key)?.text else { return false }
-            return TimeText(text) != nil || key == TaskKey.completed.rawValue && text.lowercased() == "true"
+        return !completionKeys.isEmpty
+    }
+
+    /// The keys, as they are written, whose values say that the task was completed.
+    private var completionKeys: [String] {
+        Self.completionDateKeys.compactMap { key in
+            guard let (written, text) = word(of: key).map({ ($0.key, $0.text) }) else { return nil }
+            let isTrue = key == TaskKey.completed.rawValue && text.lowercased() == "true"
+            return isTrue || TimeText(text) != nil ? written : nil
         }
     }
 
@@ -31,9 +37,7 @@ extension TaskItem {
         guard isCompleted != self.isCompleted(in: vocabulary) else { return }
         if !isCompleted {
             completed = false
-            for key in Self.completionDateKeys {
-                if let old = word(of: key) { fields[old.key] = nil }
-            }
+            for key in completionKeys { fields[key] = nil }
         }
         if let old = word(of: Self.statusKey), let status = vocabulary.status(old.text) {
             guard (status != .open) != isCompleted else { return }
@@ -174,5 +178,8 @@ extension TaskItem {
         return tags.count == values.count ? (key, tags) : nil
     }
 
-    private static func bare(_ tag: String) -> String { tag.hasPrefix("#") ? String(tag.dropFirst()) : tag }
+    /// Returns a tag without a leading `#`, unless it has nothing else.
+    private static func bare(_ tag: String) -> String {
+        tag.hasPrefix("#") && tag != "#" ? String(tag.dropFirst()) : tag
+    }
 }
