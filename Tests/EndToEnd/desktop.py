@@ -55,6 +55,11 @@ class Desktop:
     def owns(self, name):
         return "true" in self.call("org.freedesktop.DBus", "/", "org.freedesktop.DBus.NameHasOwner", name, check=False)
 
+    def clients(self):
+        """Returns the number of connections to the bus, without that of the question."""
+        names = self.call("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus.ListNames")
+        return names.count("':") - 1
+
     def lines(self, method):
         """The logged calls of a method: the time, and the rest of the line."""
         found = []

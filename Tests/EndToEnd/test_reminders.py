@@ -88,7 +88,7 @@ def test_without_a_bus_reminders_wait_and_become_one_summary(desk):
     until(lambda: [r["state"] for r in desk.json("reminders")["reminders"]] == ["waiting"] * 6, "all to be due")
     assert "wait for one" in desk.ferry("reminders", check=False).stderr
     desk.desktop.start_bus()
-    time.sleep(0.5)
+    until(lambda: desk.desktop.clients() == 1, "the daemon to be on the bus")
     desk.desktop.start_server()
     desk.desktop.shows(1)
     assert '"6 reminders"' in desk.desktop.notices()[0]
