@@ -301,7 +301,10 @@ let package = Package(
             ]),
         tests(
             "AccountClient",
-            uses: ["HTTPMessages", "HTTPServer", "IdentityProtocol", "IdentityServer", "IdentityTestKit"]),
+            uses: [
+                "Cryptography", "HTTPClient", "HTTPMessages", "HTTPServer", "IdentityProtocol", "IdentityServer",
+                "IdentityTestKit", "JSON",
+            ]),
         tests("RulesLanguage", uses: ["DocumentModel", "JSON", "SecurityRules"]),
         tests("SecurityRules", uses: ["DocumentModel"]),
         tests(

@@ -1,10 +1,13 @@
 import AccountClient
+import Cryptography
 import Glibc
+import HTTPClient
 import HTTPMessages
 import HTTPServer
 import IdentityProtocol
 import IdentityServer
 import IdentityTestKit
+import JSON
 import Synchronization
 import SystemTestKit
 import Testing
@@ -85,6 +88,121 @@ struct AccountSessionTests {
             try await session.link(email: "a@b.c", password: "secret1")
             let after = await session.current
             #expect(after?.userID == before?.userID && after?.email == "a@b.c")
+        }
+    }
+
+    @Test func `the link of a mail signs in, once, and only with its address`() async throws {
+        try await withIdentity(isEmulator: true) { test in
+            let session = try session(test, Clock())
+            let mail = try await sentMail(test, session, to: "ada@example.org")
+            #expect(
+                await code {
+                    try await session.signIn(server: test.url, email: "eve@example.org", mailCode: mail)
+                } == .invalidCredentials)
+            try await session.signIn(server: test.url, email: "Ada@example.org", mailCode: mail)
+            let user = try #require(await session.current)
+            #expect(user.email == "ada@example.org")
+            #expect(
+                await code {
+                    try await session.signIn(server: test.url, email: "ada@example.org", mailCode: mail)
+                } == .invalidCode)
+            #expect(await session.current == user)
+        }
+    }
+
+    @Test func `the link of a mail gives an anonymous account its address`() async throws {
+        try await withIdentity(isEmulator: true) { test in
+            let session = try session(test, Clock())
+            try await session.signInAnonymously(server: test.url)
+            let user = try #require(await session.current?.userID)
+            let mail = try await sentMail(test, session, to: "ada@example.org")
+            try await session.link(email: "ada@example.org", mailCode: mail)
+            #expect(await session.current?.userID == user)
+            #expect(await session.current?.email == "ada@example.org")
+
+            // The address has an account now. The refusal does not use up the code, which signs in to it.
+            try await session.signInAnonymously(server: test.url)
+            let other = try await sentMail(test, session, to: "ada@example.org")
+            #expect(await code { try await session.link(email: "ada@example.org", mailCode: other) } == .emailExists)
+            try await session.signIn(server: test.url, email: "ada@example.org", mailCode: other)
+            #expect(await session.current?.userID == user)
+
+            let third = try await sentMail(test, session, to: "eve@example.org")
+            #expect(await code { try await session.link(email: "eve@example.org", mailCode: third) } == .notAllowed)
+        }
+    }
+
+    @Test func `a stranger who signed up with an address loses it to the link`() async throws {
+        try await withIdentity(isEmulator: true) { test in
+            let stranger = try await test.client.signUp(email: "ada@example.org", password: "the stranger's")
+            test.clock.advance(1)
+            let session = try session(test, Clock())
+            let mail = try await sentMail(test, session, to: "ada@example.org")
+            try await session.signIn(server: test.url, email: "ada@example.org", mailCode: mail)
+            #expect(await session.current?.userID == stranger.userID)
+            #expect(await code { _ = try await test.client.refresh(stranger.refreshToken) } == .tokenExpired)
+            #expect(
+                await code {
+                    _ = try await test.client.signIn(email: "ada@example.org", password: "the stranger's")
+                } == .invalidCredentials)
+            #expect(throws: IdentityError.self) { try test.identity.authenticator.verify(stranger.idToken) }
+
+            // The owner's own password stays after that.
+            try await session.link(email: "ada@example.org", password: "the owner's")
+            let again = try await sentMail(test, session, to: "ada@example.org")
+            try await session.signIn(server: test.url, email: "ada@example.org", mailCode: again)
+            #expect(
+                try await test.client.signIn(email: "ada@example.org", password: "the owner's").userID
+                    == stranger.userID)
+        }
+    }
+
+    /// Returns the code of a mail to sign in with.
+    private func sentMail(_ test: TestIdentity, _ session: AccountSession, to email: String) async throws -> String {
+        try await session.send(.signIn, to: email, server: test.url)
+        let request = HTTPRequest(.get, "\(test.url)/emulator/v1/projects/ferry-test/oobCodes")
+        let answer = try JSON(parsing: try await HTTPClient().send(request).body.collect(limit: 1 << 20))
+        let mail = try #require(answer["oobCodes"]?.arrayValue?.last)
+        #expect(mail["email"]?.stringValue == email)
+        return try #require(mail["oobLink"]?.stringValue.flatMap { AccountMail.signInCode(in: $0) })
+    }
+
+    @Test(
+        arguments: [
+            ("https://a.test/x?mode=signIn&lang=en&oobCode=abc&apiKey=ferry", "abc"),
+            ("app://open?link=https%3A%2F%2Fa.test%2F__%3Fmode%3DsignIn%26oobCode%3Dab%252Bc#top", "ab+c"),
+            ("https://a.test/x?mode=resetPassword&oobCode=abc", nil), ("https://a.test/x?mode=signIn&oobCode=", nil),
+            ("https://a.test/?link=https%3A%2F%2Fa.test%2F", nil), ("abc", nil), ("?", nil), ("", nil),
+            ("https://a.test/x?mode=signIn&oobCode=%zz", nil),
+        ] as [(String, String?)])
+    func `codes are found in links to sign in with`(link: String, code: String?) {
+        #expect(AccountMail.signInCode(in: link) == code)
+    }
+
+    @Test func `a custom token signs in to the account that it names`() async throws {
+        try await withIdentity(isEmulator: true) { test in
+            let service = "google.identity.identitytoolkit.v1.IdentityToolkit"
+            let audience = "https://identitytoolkit.googleapis.com/\(service)"
+            func token(_ user: String) -> String {
+                let parts: [JSON] = [
+                    ["alg": "none"],
+                    [
+                        "aud": .string(audience),
+                        "iss": "tests", "sub": "tests", "uid": .string(user), "iat": .integer(test.clock.now),
+                        "exp": .integer(test.clock.now + 3600),
+                    ],
+                ]
+                return parts.map { Base64.encode($0.bytes, alphabet: .url) }.joined(separator: ".") + "."
+            }
+            let session = try session(test, Clock())
+            try await session.signIn(server: test.url, customToken: token("ada"))
+            #expect(await session.current?.userID == "ada")
+            #expect(await session.current?.email == nil)
+            #expect(try test.identity.authenticator.verify(try await session.idToken()).userID == "ada")
+            #expect(
+                await code { try await session.signIn(server: test.url, customToken: "nonsense") }
+                    == .badProviderCredential)
+            #expect(await session.current?.userID == "ada")
         }
     }
 

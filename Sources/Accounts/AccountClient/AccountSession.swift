@@ -124,6 +124,38 @@ package actor AccountSession {
         return nil
     }
 
+    /// Signs in with a token that a program with the key of a service account has signed.
+    package func signIn(server: String, customToken: String) async throws {
+        let asked = now()
+        try adopt(try await client(server).signIn(customToken: customToken), server: server, asked: asked)
+    }
+
+    /// Has a mail sent to an address.
+    ///
+    /// - Parameter continueURL: As in `IdentityClient`.
+    package func send(
+        _ mail: AccountMail, to email: String, continueURL: String? = nil, server: String
+    ) async throws {
+        try await client(server).send(mail, to: email, continueURL: continueURL)
+    }
+
+    /// Signs in with the code of a mail, which it uses up.
+    package func signIn(server: String, email: String, mailCode: String) async throws {
+        let asked = now()
+        let session = try await client(server).signIn(email: email, mailCode: mailCode)
+        try adopt(session, server: server, asked: asked)
+    }
+
+    /// Gives the address of a mail's code to the account, which keeps its id and all its data.
+    package func link(email: String, mailCode: String) async throws {
+        let server = try signedIn().server
+        let (session, asked) = try await withToken { idToken in
+            let asked = now()
+            return (try await client(server).signIn(email: email, mailCode: mailCode, linkingTo: idToken), asked)
+        }
+        try adopt(session, server: server, asked: asked)
+    }
+
     /// Links a credential of an OpenID provider to the account, which keeps its id and all its data.
     ///
     /// - Returns: Nil if it is linked, otherwise why not.

@@ -101,6 +101,41 @@ package struct IdentityClient: Sendable {
         try Self.session(try await account("signInWithPassword", Self.credentials(email, password)))
     }
 
+    /// Signs in with a token that a program with the key of a service account has signed.
+    package func signIn(customToken: String) async throws -> Session {
+        var answer = try await account(
+            "signInWithCustomToken", ["token": .string(customToken), "returnSecureToken": true])
+        guard let idToken = answer["idToken"] else { throw Self.incomplete }
+        // Google's answer does not name the account.
+        let found = try await account("lookup", ["idToken": idToken])["users"]?[0]
+        (answer["localId"], answer["email"]) = (found?["localId"], found?["email"])
+        return try Self.session(answer)
+    }
+
+    /// Has a mail sent.
+    ///
+    /// - Parameters:
+    ///   - continueURL: The URL of an app or a page that the link leads to in the end; nil for the
+    ///     server's own page. Firebase requires one for a link that signs in.
+    package func send(_ mail: AccountMail, to email: String, continueURL: String? = nil) async throws {
+        var request: JSONObject = ["requestType": .string(mail.rawValue), "email": .string(email)]
+        request["continueUrl"] = continueURL.map { .string($0) }
+        if mail == .signIn { request["canHandleCodeInApp"] = true }
+        _ = try await account("sendOobCode", request)
+    }
+
+    /// Signs in with the code of a mail, or gives its address to the token's account, which keeps its
+    /// id and all its data.
+    package func signIn(email: String, mailCode: String, linkingTo idToken: String? = nil) async throws -> Session {
+        var request: JSONObject = ["email": .string(email), "oobCode": .string(mailCode), "returnSecureToken": true]
+        request["idToken"] = idToken.map { .string($0) }
+        do { return try Self.session(try await account("signInWithEmailLink", request)) } catch let error
+            as IdentityError where error.code == .invalidEmail
+        {
+            throw IdentityError(.invalidCredentials, "The link was sent to another address.")
+        }
+    }
+
     /// Adds an e-mail address and a password to the token's account, which keeps its id and all its
     /// data.
     package func link(idToken: String, email: String, password: String) async throws -> Session {

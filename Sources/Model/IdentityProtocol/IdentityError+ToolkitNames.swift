@@ -6,9 +6,17 @@ extension IdentityError.Code {
     ///
     /// - Parameter name: the first word of the answer's `message`.
     package init?(toolkitName name: String) {
-        if name == "INVALID_REFRESH_TOKEN" {
+        switch name {
+        case "INVALID_REFRESH_TOKEN":
             self = .tokenExpired
             return
+        case "INVALID_CUSTOM_TOKEN", "CREDENTIAL_MISMATCH":
+            self = .badProviderCredential
+            return
+        case "EXPIRED_OOB_CODE":
+            self = .invalidCode
+            return
+        default: break
         }
         let known = Self.toolkitNames.first { $0.value.split(separator: " ").first.map(String.init) == name }
         guard let known else { return nil }

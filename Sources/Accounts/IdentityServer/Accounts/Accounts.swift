@@ -374,7 +374,7 @@ package final class Accounts: Sendable {
         }
     }
 
-    private static func checkFresh(_ token: VerifiedToken, now: Int64) throws {
+    static func checkFresh(_ token: VerifiedToken, now: Int64) throws {
         guard now - token.authenticatedAt <= freshness else {
             throw IdentityError(.loginTooOld, "This change needs a sign-in of the last 15 minutes; sign in again.")
         }

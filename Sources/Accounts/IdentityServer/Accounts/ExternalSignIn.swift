@@ -38,7 +38,11 @@ struct ExternalSignIn: Sendable {
 
     /// Signs in with the code of a mail, and creates the account if there is none and the server's
     /// policy allows it.
-    func signIn(email: String, code: String, from origin: Accounts.SignUpOrigin) async throws -> Outcome {
+    ///
+    /// - Parameter token: The ID token of the account that gets the address; nil to sign in.
+    func signIn(
+        email: String, code: String, linkingTo token: VerifiedToken?, from origin: Accounts.SignUpOrigin
+    ) async throws -> Outcome {
         let now = server.now()
         let email = try Accounts.normalized(email)
         guard let entry = try await store.mailCodes.entry(of: code, now: now), entry.kind == .signIn else {
@@ -46,18 +50,63 @@ struct ExternalSignIn: Sendable {
         }
         guard entry.email == email else { throw ToolkitRefusal("INVALID_EMAIL") }
         let found = try await store.account(email: email)?.0
+        if let token { return try await link(email, code: code, usedBy: found, to: token, now: now) }
         if let found, found.isDisabled { throw Accounts.disabled }
         let invitation = found == nil ? try await accounts.admit(origin, now: now) : nil
-        guard try await store.mailCodes.take(code, for: .signIn, now: now) != nil else {
-            throw ToolkitRefusal("INVALID_OOB_CODE")
-        }
+        try await take(code, now: now)
         var account =
             if let found { found } else {
                 try await store.create(
                     email: email, password: nil, displayName: nil, invitation: invitation, isManaged: true, now: now)
             }
-        if !account.isEmailVerified { account = try await store.update(account.id, [("email_verified", 1)]) }
+        if !account.isEmailVerified { account = try await confirm(account, now: now) }
         return Outcome(tokens: try await accounts.signedIn(account, .password, now: now), isNew: found == nil)
+    }
+
+    /// Gives the address of a mail's code to an account that has none, which keeps its id and data.
+    ///
+    /// - Throws: `IdentityError` with `.emailExists` if another account has the address. The code can
+    ///   then still be used, to sign in to that account.
+    private func link(
+        _ email: String, code: String, usedBy owner: Account?, to token: VerifiedToken, now: Int64
+    ) async throws -> Outcome {
+        let account = try await accounts.account(of: token)
+        if let owner, owner.id != account.id {
+            throw IdentityError(.emailExists, "An account with this e-mail exists already. Sign in to it.")
+        }
+        guard account.email == nil || account.email == email else {
+            throw ToolkitRefusal("OPERATION_NOT_ALLOWED : The account has another address (VERIFY_AND_CHANGE_EMAIL).")
+        }
+        if !account.isAnonymous { try Accounts.checkFresh(token, now: now) }
+        try await take(code, now: now)
+        let changed = try await store.update(account.id, [("email", .text(email)), ("email_verified", 1)])
+        return Outcome(tokens: try await accounts.signedIn(changed, .password, now: now), isNew: false)
+    }
+
+    private func take(_ code: String, now: Int64) async throws {
+        guard try await store.mailCodes.take(code, for: .signIn, now: now) != nil else {
+            throw ToolkitRefusal("INVALID_OOB_CODE")
+        }
+    }
+
+    /// Marks the address of an account as that of its user, who has just proved it.
+    ///
+    /// The account was made without that proof: a stranger can sign up with the address of another user,
+    /// and wait for that user to sign in. So its password and its providers no longer sign in.
+    private func confirm(_ account: Account, now: Int64) async throws -> Account {
+        guard account.hasPassword || !account.links.isEmpty else {
+            return try await store.update(account.id, [("email_verified", 1)])
+        }
+        try await store.links.remove(Set(account.links.map(\.provider)), from: account.id)
+        let changed = try await store.update(
+            account.id,
+            [
+                ("email_verified", 1), ("valid_since", .integer(now)), ("password", .null), ("password_cost", .null),
+                ("password_updated_at", .null),
+            ])
+        try await store.closeSessions(of: account.id)
+        try await accounts.reload(now: now)
+        return changed
     }
 
     /// Applies the code of a mail that verifies or changes an address. Returns the account.

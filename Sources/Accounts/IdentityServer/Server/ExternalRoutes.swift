@@ -21,10 +21,9 @@ struct ExternalRoutes: Sendable {
         guard let code = body["oobCode"]?.stringValue, !code.isEmpty else {
             throw ToolkitRefusal("MISSING_OOB_CODE")
         }
-        guard body["idToken"] == nil else {
-            throw ToolkitRefusal("OPERATION_NOT_ALLOWED : Link an address with its password (accounts:update).")
-        }
-        let outcome = try await signIn.signIn(email: email, code: code, from: origin(body, address))
+        let linked = try body["idToken"]?.stringValue.map { try server.authenticator.verify($0) }
+        let outcome = try await signIn.signIn(
+            email: email, code: code, linkingTo: linked, from: origin(body, address))
         return .object(answer("EmailLinkSigninResponse", outcome))
     }
 
