@@ -8,6 +8,7 @@ import GRPCServer
 import IdentityProtocol
 import IdentityServer
 import IdentityTestKit
+import RulesLanguage
 import SystemIO
 import Testing
 
@@ -45,7 +46,14 @@ struct ServiceTests {
         }
     }
 
-    private func withService(documents: Int64 = 100, _ body: (Service) async throws -> Void) async throws {
+    /// - Parameter rules: The source of the operator's rules; nil for the built-in ones.
+    private func withService(
+        documents: Int64 = 100, rules: String? = nil, _ body: (Service) async throws -> Void
+    ) async throws {
+        let written = try rules.map { source in
+            let rules = try Ruleset(parsing: source)
+            return WrittenRules(rules: { rules }, now: { Timestamp(microseconds: 1) })
+        }
         try await withIdentity { test in
             var quota = AccountQuota()
             quota.documents = documents
@@ -55,7 +63,7 @@ struct ServiceTests {
             let closing = AsyncGate(isOpen: false)
             let service = FirestoreService(
                 catalog: OneDatabase(store: MemoryDocumentStore(Self.database)), authenticator: authenticator,
-                access: DocumentAccess(quotas: quotas), closing: closing, now: { test.clock.now },
+                access: written ?? DocumentAccess(quotas: quotas), closing: closing, now: { test.clock.now },
                 onError: { Issue.record($0) })
             var settings = GRPCServerConfiguration(host: "127.0.0.1", port: 0)
             settings.authorize = { metadata throws(GRPCStatus) in try authenticator.caller(of: metadata) }
@@ -111,6 +119,46 @@ struct ServiceTests {
             _ = try await alice.remote.commit([try task("a", of: alice.id), try task("b", of: alice.id)])
             #expect(await refusal { _ = try await alice.remote.commit([try task("c", of: alice.id)]) } == .quota)
             _ = try await alice.remote.commit([try task("a", of: alice.id)])
+        }
+    }
+
+    @Test func `no request of a query exceeds its limit, which rules may check`() async throws {
+        let rules = """
+            rules_version = '2';
+            service cloud.firestore {
+              match /databases/{database}/documents/tasks/{task} {
+                allow write: if request.auth != null;
+                allow list: if request.query.limit <= 5;
+              }
+            }
+            """
+        try await withService(rules: rules) { service in
+            let alice = try await service.newAccount()
+            func name(_ number: Int) throws -> DocumentName {
+                try DocumentName(database: Self.database, path: "tasks/t\(number)")
+            }
+            _ = try await alice.remote.commit(
+                try (10...29).map { Write(.update(try name($0), fields: ["n": .integer(Int64($0))])) })
+            let client = try DocumentDatabase(path: ":memory:", database: Self.database, remote: alice.remote)
+            let reader = RemoteReader(client)
+            var query = Query(parent: ParentName(Self.database), collectionID: "tasks")
+            (query.orders, query.limit) = ([.init(FieldPath(key: "n"))], 5)
+            func numbers(_ query: Query) async throws -> [Int64?] {
+                try await reader.documents(query).map { $0["n"]?.integerValue }
+            }
+            #expect(try await numbers(query) == [10, 11, 12, 13, 14])
+            // Local changes take all of the first results away, and put one of the last before them.
+            _ = try await client.write(try (10...15).map { .delete(try name($0)) })
+            _ = try await client.write([.set(try name(29), ["n": 0])])
+            #expect(try await numbers(query) == [0, 16, 17, 18, 19])
+            query.orders = [.init(FieldPath(key: "n"), descending: true)]
+            #expect(try await numbers(query) == [28, 27, 26, 25, 24])
+            query.orders = []
+            #expect(try await numbers(query) == [16, 17, 18, 19, 20])
+            query.limit = 6
+            #expect(await refusal { _ = try await reader.documents(query) } == .permission)
+            await client.close()
+            alice.remote.close()
         }
     }
 

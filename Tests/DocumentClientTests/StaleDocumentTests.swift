@@ -79,6 +79,18 @@ import Testing
         #expect(try await read(descending: true, limit: 2) == [50, 20])
     }
 
+    @Test func `leave the places to local changes however many there are`() async throws {
+        for count in [1, 4, 7, 15, 20] {
+            let client = try DocumentDatabase(path: ":memory:", database: testDatabase, remote: remote)
+            _ = try await client.write(try (1...count).map { .delete(try task($0)) })
+            for limit in [1, 3, 5, 20] as [Int32] {
+                let found = try await RemoteReader(client).documents(try query(limit: limit))
+                #expect(numbers(found) == Array((1...20).dropFirst(count).prefix(Int(limit))))
+            }
+            await client.close()
+        }
+    }
+
     @Test(arguments: [nil, 5, 30] as [Int32?])
     func `are not shown by a query that is watched`(limit: Int32?) async throws {
         #expect(try await read().count == 20)

@@ -27,20 +27,64 @@ package struct RemoteReader: Sendable {
     /// - Throws: `RemoteError`; `DocumentClientError` with `invalid`.
     package func documents(_ query: Query) async throws -> [DocumentSnapshot] {
         let plan = try await client.plan(query)
-        let answer = try await remote.results(
-            of: try await client.reading { try $0.replica.reader.extendedQuery(of: plan) })
-        try await client.keep(answer.found, missing: [], at: nil)
+        let (names, readTime) = try await fetch(plan)
         // Older local documents that the remote did not return are no results any more. It may have
         // received a local change after it had looked for the results.
-        let names = Set(answer.found.map(\.name))
-        var unlimited = query
-        (unlimited.offset, unlimited.limit) = (0, nil)
-        let results = try await client.documents(unlimited).lazy.filter { document in
-            names.contains(document.name) || document.hasPendingWrites
-                || document.updateTime.map { $0 > answer.readTime } ?? false
+        return try await client.reading { local in
+            try local.replica.reader.results(of: plan) { document in
+                names.contains(document.name) || document.hasPendingWrites
+                    || document.updateTime.map { $0 > readTime } ?? false
+            }
         }
-        let rest = results.dropFirst(Int(query.offset))
-        return query.limit.map { Array(rest.prefix(Int($0))) } ?? Array(rest)
+    }
+
+    /// Fetches the results that the remote has, and those behind them while local changes may take
+    /// documents out of the results.
+    ///
+    /// No request exceeds the query's own limit, which the remote's rules may check
+    /// (`request.query.limit`). Where they refuse a further request, fewer results are known.
+    private func fetch(_ plan: QueryPlan) async throws -> (names: Set<DocumentName>, readTime: Timestamp) {
+        var request = plan.query
+        if let limit = request.limit {
+            // Documents that an offset skips are needed, because local changes decide which ones.
+            request.limit = Int32(clamping: Int(limit) + Int(request.offset))
+        }
+        request.offset = 0
+        // The distance would be taken for a field of the document.
+        request.findNearest?.distanceResultField = nil
+        var answer = try await remote.results(of: request)
+        var (names, readTime, unchanged) = (Set<DocumentName>(), answer.readTime, 0)
+        while true {
+            try await client.keep(answer.found, missing: [], at: nil)
+            readTime = min(readTime, answer.readTime)
+            let known = names.count
+            names.formUnion(answer.found.map(\.name))
+            let paths = answer.found.map(\.name.path)
+            unchanged += try await client.reading { local in
+                paths.count { local.replica.file.journal.sequences(of: $0).isEmpty }
+            }
+            // As many unchanged documents as the limit are in front of everything that is not known.
+            guard let limit = request.limit, answer.found.count >= limit, unchanged < limit, names.count > known,
+                request.findNearest == nil, let last = answer.found.last
+            else { return (names, readTime) }
+            request = try Self.following(last, plan, limit)
+            do { answer = try await remote.results(of: request) } catch let error as RemoteError
+                where error.code == .permission
+            { return (names, readTime) }
+        }
+    }
+
+    /// Returns the query for the results after a document.
+    private static func following(_ last: EncodedDocument, _ plan: QueryPlan, _ limit: Int32) throws -> Query {
+        var next = plan.query
+        (next.offset, next.limit, next.orders) = (0, limit, plan.orders)
+        let fields = try last.fields.decoded()
+        next.start = Query.Cursor(
+            plan.orders.map { order in
+                order.path.isDocumentName
+                    ? .reference(last.name.description) : fields.value(at: order.path.segments[...]) ?? .null
+            }, before: false)
+        return next
     }
 
     /// Returns values that the remote computes over the results of a query, by their aliases. Local

@@ -33,33 +33,25 @@ struct ReplicaReader {
 
     /// Returns the documents of this replica that match a query, in its order. Reads the query's
     /// collections, one document at a time.
-    func results(of plan: QueryPlan) throws -> [DocumentSnapshot] {
+    ///
+    /// - Parameter isCounted: Whether a document is among the results, of which there are at most as many
+    ///   as the query's limit.
+    func results(
+        of plan: QueryPlan, where isCounted: (DocumentSnapshot) -> Bool = { _ in true }
+    ) throws -> [DocumentSnapshot] {
         var found: [(DocumentSnapshot, Document)] = []
         try database.snapshot {
             try forEachDocument(in: plan) { snapshot in
-                guard snapshot.exists else { return }
+                guard snapshot.exists, isCounted(snapshot) else { return }
                 let document = snapshot.document
                 if plan.matches(document) { found.append((snapshot, document)) }
             }
         }
         found.sort { plan.compare($0.1, $1.1) < 0 }
         let rest = found.dropFirst(Int(clamping: plan.query.offset))
-        return rest.prefix(plan.query.limit.map { Int(clamping: $0) } ?? rest.count).map(\.0)
-    }
-
-    /// Returns a query whose results at the remote contain all results that `plan` has here, where local
-    /// changes may take documents out of them or add some before them.
-    func extendedQuery(of plan: QueryPlan) throws -> Query {
-        var extended = plan.query
-        extended.offset = 0
-        guard let limit = plan.query.limit else { return extended }
-        // A document that does not exist at the remote takes no place of its results.
-        let changed = try file.journal.paths.count { path in
-            try plan.isInScope(try DocumentName(database: databaseName, path: path))
-                && file.row(path)?.state != .missing
-        }
-        extended.limit = Int32(clamping: Int(limit) + Int(plan.query.offset) + changed)
-        return extended
+        let results = Array(rest.prefix(plan.query.limit.map { Int(clamping: $0) } ?? rest.count))
+        guard let nearest = plan.query.findNearest else { return results.map(\.0) }
+        return nearest.ranking(of: results.map(\.1)).map { results[$0.index].0 }
     }
 
     /// Returns the documents without local changes that match a query, are as they were at a time or

@@ -47,7 +47,9 @@ struct QueryListener {
     }
 
     /// Whether a change of one document can move another one into the results.
-    private var isWindowed: Bool { plan.query.limit != nil || plan.query.offset > 0 }
+    private var isWindowed: Bool {
+        plan.query.limit != nil || plan.query.offset > 0 || plan.query.findNearest != nil
+    }
 
     /// The changed documents that the query is about.
     private func changedNames(in replica: Replica) -> [DocumentName] {

@@ -9,29 +9,36 @@ extension Query.FindNearest {
         }
     }
 
-    /// Returns the nearest of `documents`, nearest first; for the dot product, the greatest first.
-    /// Ties keep their order.
+    /// Returns the nearest of `documents`, as `ranking` has them.
     func results(among documents: [Document]) -> [Document] {
-        var found: [(document: Document, distance: Double)] = documents.compactMap { document in
-            distance(to: document).map { (document, $0) }
+        ranking(of: documents).map { index, distance in
+            var document = documents[index]
+            if let distanceResultField {
+                document.fields.setValue(.double(distance), at: distanceResultField.segments[...])
+            }
+            return document
+        }
+    }
+
+    /// Returns the positions of the nearest of `documents` and their distances, nearest first; for the
+    /// dot product, the greatest first. Ties keep their order.
+    package func ranking(of documents: [Document]) -> [(index: Int, distance: Double)] {
+        var found = documents.indices.compactMap { index in
+            distance(to: documents[index]).map { (index: index, distance: $0) }
         }
         if let distanceThreshold {
             found.removeAll {
                 measure == .dotProduct ? $0.distance < distanceThreshold : $0.distance > distanceThreshold
             }
         }
-        let order = found.indices.sorted { a, b in
-            let (first, second) = (found[a].distance, found[b].distance)
-            if first != second { return measure == .dotProduct ? first > second : first < second }
-            return a < b
-        }
-        return order.prefix(Int(limit)).map { index in
-            var document = found[index].document
-            if let distanceResultField {
-                document.fields.setValue(.double(found[index].distance), at: distanceResultField.segments[...])
+        found.sort { first, second in
+            if first.distance != second.distance {
+                return measure == .dotProduct
+                    ? first.distance > second.distance : first.distance < second.distance
             }
-            return document
+            return first.index < second.index
         }
+        return Array(found.prefix(Int(limit)))
     }
 
     /// Returns the distance; nil if the field is not a vector of the same dimension, or if the
