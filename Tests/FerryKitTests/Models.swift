@@ -45,6 +45,13 @@ struct Subtask: DocumentModel, Equatable {
     var userId: String
 }
 
+struct Note: DocumentModel, Equatable {
+    static let collection = "notes"
+    var text: String
+    var meaning: VectorValue?
+    var place: VectorValue = [0]
+}
+
 /// Directories that are removed together with this object.
 final class Directories: Sendable {
     private let root = FileManager.default.temporaryDirectory.appending(path: "ferrykit-\(UUID().uuidString)")

@@ -57,6 +57,39 @@ import Testing
         await ferry.close()
     }
 
+    @Test func `the nearest vectors are found here and on the server`() async throws {
+        let (ferry, _) = try await openMachine(.memory(server), directories)
+        let notes = ferry.collection(Note.self)
+        let meanings: [VectorValue?] = [[1, 0], [0, 2], [3, 3], nil, [1, 2, 3], [-1, 0.5]]
+        try await ferry.batch { batch in
+            for (number, meaning) in meanings.enumerated() {
+                batch.set(Note(text: "n\(number)", meaning: meaning, place: [Double(number)]), notes["n\(number)"])
+            }
+        }
+        #expect(try await notes["n1"].get()?.meaning == [0, 2])
+        try await ferry.waitForPendingWrites()
+        for source in [Source.server, .cache, .cacheElseServer] {
+            let near = try await notes.all.nearest(3, to: [1, 0], in: \.meaning, from: source)
+            #expect(near.map(\.id) == ["n0", "n5", "n1"])
+            #expect(near.map(\.distance) == [0, 4.25.squareRoot(), 5.0.squareRoot()])
+            let greatest = try await notes.all.nearest(
+                5, to: [0, 1], in: \.meaning, by: .dotProduct, within: 1, from: source)
+            #expect(greatest.map(\.id) == ["n2", "n1"])
+            let angles = try await notes.all.nearest(1, to: [2, 2], in: \.meaning, by: .cosine, from: source)
+            #expect(angles.map(\.document.text) == ["n2"] && abs(angles[0].distance) < 1e-9)
+            let some = notes.where { $0.text.isIn(["n1", "n4"]) }
+            #expect(try await some.nearest(9, to: [4], in: \.place, from: source).map(\.id) == ["n4", "n1"])
+        }
+        // The distance is no field of the document, and a local change counts at once.
+        #expect(try await notes["n0"].get(.cache)?.data == Note(text: "n0", meaning: [1, 0], place: [0]))
+        server.setOffline(true)
+        try await notes["n3"].update { $0.meaning = [1, 0.1] }
+        #expect(try await notes.all.nearest(2, to: [1, 0], in: \.meaning).map(\.id) == ["n0", "n3"])
+        await #expect(throws: FerryError.self) { try await notes.all.nearest(1001, to: [1], in: \.place, from: .cache) }
+        await #expect(throws: FerryError.self) { try await notes.all.nearest(1, to: [], in: \.place, from: .cache) }
+        await ferry.close()
+    }
+
     @Test func `orders, limits and cursors cut out a part`() async throws {
         let (ferry, tasks) = try await openWithTasks()
         let byViews = tasks.all.order(by: \.views)
