@@ -171,7 +171,7 @@ let package = Package(
         target(
             "FerryKitTestSupport", in: "Library",
             uses: [
-                "DocumentClient", "DocumentModel", "FerryKit", "FirestoreProtocol", "IdentityProtocol",
+                "AccountClient", "DocumentClient", "DocumentModel", "FerryKit", "FirestoreProtocol", "IdentityProtocol",
                 "ObjectStorage",
             ]),
 

@@ -16,5 +16,6 @@ let package = Package(
     name: "Examples",
     dependencies: [.package(name: "ferry", path: "..")],
     targets: [
-        example("MakeItSo"), example("Repository"), example("Chat"), example("Migration"), example("CloudFirestore"),
+        example("MakeItSo"), example("Repository"), example("Chat"), example("Migration"), example("SignIn"),
+        example("CloudFirestore"),
     ])

@@ -1,13 +1,17 @@
 """The programs of Examples, built as packages of their own and run against a server on loopback."""
+import json
 import os
 import re
 import subprocess
 import threading
 from pathlib import Path
 
+import firebase_admin
 import pytest
+from aiosmtpd.controller import Controller
+from firebase_admin import auth, credentials
 
-from harness import PASSWORD, Server, until
+from harness import BIN, PASSWORD, Server, free_ports, until
 
 EXAMPLES = Path(__file__).parents[2] / "Examples"
 
@@ -90,6 +94,53 @@ def test_migration(programs, server, root):
         "moving 2 documents", "signed in: another id", "Trip of phone: Oslo, ticket", "Trip of tablet: Oslo, ticket"]
 
 
+class Mailbox:
+    """What a mail server that nobody here wrote (aiosmtpd) has received."""
+
+    def __init__(self):
+        self.mails = []
+
+    async def handle_DATA(self, server, session, envelope):
+        self.mails.append(envelope.content.decode())
+        return "250 OK"
+
+    def take_link(self):
+        return self.mails and next(line for line in self.mails.pop().splitlines() if "oobCode=" in line)
+
+
+def test_sign_in_by_mail_and_by_token(programs, root):
+    """Links of mails, and tokens that Google's library signs."""
+    mailbox, [port] = Mailbox(), free_ports(1)
+    controller = Controller(mailbox, hostname="127.0.0.1", port=port)
+    controller.start()
+    server = Server(root, "--smtp", f"smtp://127.0.0.1:{port}", "--smtp-from", "ferry@example.org")
+    server.start()
+    try:
+        program = (programs / "SignIn", server.url)
+        for machine, id, count in (("phone", "the same id", 1), ("tablet", "another id", 2)):
+            assert run(*program, root / machine, "mail", "ada@example.org") == ["sent"]
+            enter = (*program, root / machine, "link", "ada@example.org", until(mailbox.take_link, "a mail"))
+            notes = ", ".join(["written before"] * count)
+            assert run(*enter) == [f"signed in: ada@example.org ({id})", f"notes: {notes}"]
+            assert run(*enter) == ["The link was used already."]
+        key = subprocess.run(
+            [BIN / "ferry-server", "keys", "add", "--service-account", "app", "--data", server.data], check=True,
+            capture_output=True, text=True)
+        app = firebase_admin.initialize_app(credentials.Certificate(json.loads(key.stdout)), name="examples")
+        token = auth.create_custom_token("member-7", app=app).decode()
+        firebase_admin.delete_app(app)
+
+        def enters(token):
+            return subprocess.run([*program, root / "desk", "token", token], capture_output=True, text=True, timeout=60)
+
+        assert "token is wrong" in enters(token + "x").stderr
+        lines = until(lambda: enters(token).stdout.splitlines(), "the server to notice the key")
+        assert lines == ["signed in: member-7 (another id)", "notes: "]
+    finally:
+        server.stop()
+        controller.stop()
+
+
 def test_cloud_firestore(programs, root):
     server = Server(root, "--emulator")
     server.start()
@@ -97,9 +148,8 @@ def test_cloud_firestore(programs, root):
         arguments = (programs / "CloudFirestore", "--emulator", server.documents, server.url)
         assert run(*arguments, root / "state") == [
             "user: anonymous", "large: Paris, Lyon", "people: 2970000", "paris: 2100001", "linked: the same id"]
-        # The address belongs to the first user now.
-        second = subprocess.run([*arguments, root / "other"], capture_output=True, text=True, timeout=60)
-        assert second.returncode != 0 and "Another account has this credential" in second.stderr
+        # The address belongs to the first user now, who gets what the second has written.
+        assert run(*arguments, root / "other")[-1] == "moved: 6 cities"
     finally:
         server.stop()
 

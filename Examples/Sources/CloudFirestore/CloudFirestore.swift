@@ -54,8 +54,13 @@ struct City: DocumentModel {
             return city.population + 1
         }
         print("paris:", total)
-        let linked = try await ferry.account.link(with: .password(email: "ada@example.org", "a long password"))
-        print("linked:", linked.id == user.id ? "the same id" : "another id")
+        do {
+            let linked = try await ferry.account.link(with: .password(email: "ada@example.org", "a long password"))
+            print("linked:", linked.id == user.id ? "the same id" : "another id")
+        } catch .credentialInUse(let taken) {
+            let known = try await ferry.account.signIn(with: taken, moving: .everything)
+            print("moved:", try await cities.where { $0.userId == known.id }.get(.server).count, "cities")
+        }
         await ferry.close()
     }
 }

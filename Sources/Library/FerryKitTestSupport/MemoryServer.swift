@@ -1,3 +1,4 @@
+import AccountClient
 import DocumentClient
 import DocumentModel
 public import FerryKit
@@ -15,13 +16,16 @@ import Synchronization
 /// user may do everything.
 public final class MemoryServer: Sendable {
     fileprivate struct Accounts {
-        /// The passwords or tokens of credentials, by address or provider, and whose they are.
-        var credentials: [String: (secret: String, id: String)] = [:]
+        /// The passwords or tokens of credentials, by address or provider, and whose they are. An account
+        /// that was signed in to by a link has no password.
+        var credentials: [String: (secret: String?, id: String)] = [:]
+        /// The codes of the last links to sign in with, by address.
+        var links: [String: String] = [:]
         var names: [String: String] = [:]
         /// The session of each state directory.
         var sessions: [String: AccountRecord] = [:]
         /// The account that is about to follow in a state directory.
-        var prepared: [String: AccountRecord] = [:]
+        var prepared: [String: (record: AccountRecord, credential: Credential)] = [:]
         var lastID = 0
     }
 
@@ -48,6 +52,12 @@ public final class MemoryServer: Sendable {
 
     /// Applies writes and loses the answers, or answers again.
     public func loseAnswers(_ losesAnswers: Bool) { remote.loseAnswers(losesAnswers) }
+
+    /// Returns the link of the last mail to an address, which `Account.sendSignInLink` has asked for;
+    /// nil if there was none, or it was used.
+    public func signInLink(to email: String) -> String? {
+        accounts.withLock { $0.links[email] }.map { "https://memory.invalid/?mode=signIn&oobCode=\($0)" }
+    }
 
     /// The paths of all documents, in order.
     public var paths: [String] { remote.with { $0.documents.keys.map(\.path).sorted() } }
@@ -100,6 +110,9 @@ private struct MemoryAccounts: AccountService {
     {
         let (key, secret, email) = parts(of: credential)
         let known = accounts.credentials[key]
+        if try takeLink(credential, in: &accounts) {
+            return known.map { record($0.id, email, in: accounts) } ?? create(credential, in: &accounts)
+        }
         if known == nil, email == nil { return create(credential, in: &accounts) }
         guard let known, known.secret == secret else {
             throw IdentityError(.invalidCredentials, "The e-mail or the password is wrong.")
@@ -115,13 +128,27 @@ private struct MemoryAccounts: AccountService {
     private static func create(_ credential: Credential, in accounts: inout MemoryServer.Accounts) -> AccountRecord {
         let (key, secret, email) = parts(of: credential)
         accounts.lastID += 1
-        accounts.credentials[key] = (secret, "user\(accounts.lastID)")
-        return record("user\(accounts.lastID)", email, in: accounts)
+        // A custom token says whose it is; here it is the id itself.
+        let id = if case .customToken(let token) = credential { token } else { "user\(accounts.lastID)" }
+        accounts.credentials[key] = (secret, id)
+        return record(id, email, in: accounts)
     }
 
-    private static func parts(of credential: Credential) -> (key: String, secret: String, email: String?) {
+    /// Uses up the code of a link. Returns false for a credential of another kind.
+    private static func takeLink(_ credential: Credential, in accounts: inout MemoryServer.Accounts) throws -> Bool {
+        guard case .emailLink(let email, let link) = credential else { return false }
+        guard let code = accounts.links[email], code == AccountMail.signInCode(in: link) ?? link else {
+            throw AccountError.expiredLink
+        }
+        accounts.links[email] = nil
+        return true
+    }
+
+    private static func parts(of credential: Credential) -> (key: String, secret: String?, email: String?) {
         switch credential {
         case .password(let email, let password): ("password \(email)", password, email)
+        case .emailLink(let email, _): ("password \(email)", nil, email)
+        case .customToken(let token): ("custom \(token)", token, nil)
         // Whoever has the token is who the provider says; here the token itself says it.
         case .openID(let provider, let idToken, _): ("\(provider) \(idToken)", idToken, nil)
         }
@@ -140,9 +167,19 @@ private struct MemoryAccounts: AccountService {
         try change { accounts in
             guard let user = accounts.sessions[directory] else { throw Self.nobody }
             let (key, secret, email) = Self.parts(of: credential)
+            if case .customToken = credential { throw AccountError.refused("A custom token cannot be linked.") }
             guard accounts.credentials[key] == nil else { throw Self.inUse }
+            _ = try Self.takeLink(credential, in: &accounts)
             accounts.credentials[key] = (secret, user.id)
             accounts.sessions[directory] = Self.record(user.id, email ?? user.email, in: accounts)
+        }
+    }
+
+    func send(_ mail: AccountMail, to email: String, continueURL: String?) throws {
+        try change { accounts in
+            guard mail == .signIn else { return }
+            accounts.lastID += 1
+            accounts.links[email] = "code\(accounts.lastID)"
         }
     }
 
@@ -159,21 +196,23 @@ private struct MemoryAccounts: AccountService {
 
     func prepare(_ credential: Credential) throws -> AccountRecord {
         try change { accounts in
+            // A link in a mail cannot be used again by a call that is repeated.
+            if let (record, earlier) = accounts.prepared[directory], earlier == credential { return record }
             let record = try Self.find(credential, in: &accounts)
-            accounts.prepared[directory] = record
+            accounts.prepared[directory] = (record, credential)
             return record
         }
     }
 
     func copyFiles() async throws {
-        let (old, new) = server.accounts.withLock { ($0.sessions[directory]?.id, $0.prepared[directory]?.id) }
+        let (old, new) = server.accounts.withLock { ($0.sessions[directory]?.id, $0.prepared[directory]?.record.id) }
         guard let old, let new else { throw Self.nobody }
         try await server.objects.copy(from: "\(old)/", to: "\(new)/")
     }
 
-    func adopt() throws {
+    func adopt(deletingCurrent: Bool) throws {
         try change { accounts in
-            guard let user = accounts.prepared.removeValue(forKey: directory) else { throw Self.nobody }
+            guard let user = accounts.prepared.removeValue(forKey: directory)?.record else { throw Self.nobody }
             accounts.sessions[directory] = user
         }
     }

@@ -1,4 +1,6 @@
+import AccountClient
 import Cryptography
+public import FoundationEssentials
 import IdentityProtocol
 
 /// The account that is signed in, and how it changes.
@@ -49,7 +51,7 @@ public actor Account {
     @discardableResult public func signIn(
         with credential: Credential, moving: Moving = .nothing
     ) async throws(AccountError) -> User {
-        try await changing { service, ferry in
+        try await changing(credential) { service, ferry in
             let before = await service.current
             guard let ferry, let before, before.isAnonymous, moving.mayMove else {
                 return try await service.signIn(with: credential)
@@ -58,7 +60,34 @@ public actor Account {
         }
     }
 
+    /// Sends a link to an address, with which its owner signs in without a password.
+    ///
+    /// The app gets the link back as the URL that opens it, or from the user, and completes the sign-in
+    /// with `Credential.emailLink`. Keep the address until then, and do not take it from the link: only
+    /// who has asked for the mail may use it. The answer is the same for an address without an account,
+    /// which gets one by signing in.
+    ///
+    /// - Parameters:
+    ///   - email: the address.
+    ///   - url: the URL that opens the app or a page of it. Firebase requires one, of a domain that the
+    ///     project lists. A `ferry-server` sends none but to itself and to loopback; without, the link
+    ///     leads to a page of the server, which shows the code to copy into the app.
+    public func sendSignInLink(to email: String, continuingAt url: URL? = nil) async throws(AccountError) {
+        try await asking { try await $0.send(.signIn, to: email, continueURL: url?.absoluteString) }
+    }
+
+    /// Sends a link to an address, which leads to a page that sets the password of its account.
+    public func sendPasswordReset(to email: String) async throws(AccountError) {
+        try await asking { try await $0.send(.passwordReset, to: email, continueURL: nil) }
+    }
+
+    /// Whether a URL that has opened the app is the link of a mail, for `Credential.emailLink`.
+    public static func isSignInLink(_ url: URL) -> Bool { AccountMail.signInCode(in: url.absoluteString) != nil }
+
     /// Creates an account with a credential and signs in to it.
+    ///
+    /// The new account has no documents. To keep those of an anonymous account, give it the credential
+    /// with `link`.
     @discardableResult public func signUp(with credential: Credential) async throws(AccountError) -> User {
         try await changing(credential) { service, _ in try await service.signUp(with: credential) }
     }
@@ -117,11 +146,19 @@ public actor Account {
         do { try ferry?.erase(userID: before.id) } catch { throw .refused("\(error)") }
     }
 
+    /// Runs a call that changes nothing on this machine.
+    private func asking(_ body: (any AccountService) async throws -> Void) async throws(AccountError) {
+        guard let service else { throw Self.noAccounts }
+        do { try await body(service) } catch { throw AccountError(any: error, nil) }
+    }
+
+    private static let noAccounts = AccountError.refused("This server has no accounts.")
+
     /// Runs a change of the account, one at a time, and opens the documents of the account after it.
     private func changing(
         _ credential: Credential? = nil, _ body: (any AccountService, Ferry?) async throws -> Void
     ) async throws(AccountError) -> User {
-        guard let service else { throw .refused("This server has no accounts.") }
+        guard let service else { throw Self.noAccounts }
         while isChanging { await withCheckedContinuation { waiting.append($0) } }
         isChanging = true
         defer {
@@ -138,14 +175,8 @@ public actor Account {
             changes.send(after.map { User($0) })
             guard let after else { throw AccountError.notSignedIn }
             return User(after)
-        } catch let error as AccountError {
-            throw error
-        } catch let error as IdentityError {
-            throw AccountError(error, credential)
         } catch {
-            let described = FerryError.describing(error)
-            if let problem = described as? FerryError, !problem.isTransient { throw .refused(problem.message) }
-            throw .offline(described)
+            throw AccountError(any: error, credential)
         }
     }
 }
@@ -158,8 +189,9 @@ public struct User: Identifiable, Hashable, Sendable {
     public let email: String?
     /// The name that the user is shown with.
     public let displayName: String?
-    /// The providers whose credentials sign in to the account, as far as this machine knows: `password`,
-    /// and ids of OpenID providers.
+    /// The providers whose credentials sign in to the account, as far as this machine knows: `password`
+    /// for an address with a password or links in mails, `custom` for tokens of your own, and ids of
+    /// OpenID providers.
     public let providers: [String]
     /// Whether the account has no credential, so that it is lost with this machine.
     public let isAnonymous: Bool
@@ -180,12 +212,21 @@ public enum Credential: Sendable, Hashable {
     /// An ID token of an OpenID provider that the server knows, such as `apple.com`, with the nonce that
     /// the app has asked for; see `Account.nonce`.
     case openID(provider: String, idToken: String, nonce: String?)
+    /// An e-mail address, and the link of the mail that `Account.sendSignInLink` has sent to it, or the
+    /// code that the link's page shows. It can be used once, for an hour.
+    case emailLink(email: String, String)
+    /// A token that a program of yours has made with the key of a service account, for example with
+    /// `create_custom_token` of Firebase's Admin SDK. It says which account it signs in to, so it
+    /// cannot be linked to another one.
+    case customToken(String)
 
     /// The provider of the credential.
     var provider: String {
         switch self {
-        case .password: "password"
+        // An address has one provider, however its owner proves it.
+        case .password, .emailLink: "password"
         case .openID(let provider, _, _): provider
+        case .customToken: "custom"
         }
     }
 }
@@ -207,8 +248,10 @@ public enum Moving: Sendable {
 public enum AccountError: Error, Sendable, CustomStringConvertible {
     /// Another account has the credential. Sign in with it instead.
     case credentialInUse(Credential)
-    /// The address or the password is wrong.
+    /// The address, the password or the token is wrong.
     case wrongCredential
+    /// The link of the mail was used already, or has expired. Send another one.
+    case expiredLink
     /// Nobody is signed in, or the session has ended.
     case notSignedIn
     /// The change needs a sign-in of the last minutes.
@@ -223,7 +266,8 @@ public enum AccountError: Error, Sendable, CustomStringConvertible {
     init(_ error: IdentityError, _ credential: Credential?) {
         switch (error.code, credential) {
         case (.emailExists, let credential?): self = .credentialInUse(credential)
-        case (.invalidCredentials, _): self = .wrongCredential
+        case (.invalidCredentials, _), (.badProviderCredential, _): self = .wrongCredential
+        case (.invalidCode, .emailLink?): self = .expiredLink
         case (.notSignedIn, _), (.tokenExpired, _), (.invalidToken, _), (.userNotFound, _): self = .notSignedIn
         case (.loginTooOld, _): self = .needsRecentSignIn
         case (.tooManyAttempts, _): self = .tooManyAttempts
@@ -232,11 +276,26 @@ public enum AccountError: Error, Sendable, CustomStringConvertible {
         }
     }
 
+    init(any error: any Error, _ credential: Credential?) {
+        switch error {
+        case let error as AccountError: self = error
+        case let error as IdentityError: self = AccountError(error, credential)
+        default:
+            let described = FerryError.describing(error)
+            if let problem = described as? FerryError, !problem.isTransient {
+                self = .refused(problem.message)
+            } else {
+                self = .offline(described)
+            }
+        }
+    }
+
     /// The error in one sentence.
     public var description: String {
         switch self {
         case .credentialInUse: "Another account has this credential; sign in with it instead."
-        case .wrongCredential: "The e-mail address or the password is wrong."
+        case .wrongCredential: "The e-mail address, the password or the token is wrong."
+        case .expiredLink: "The link was used already or has expired; send another one."
         case .notSignedIn: "Nobody is signed in."
         case .needsRecentSignIn: "Sign in again; this change needs a recent sign-in."
         case .tooManyAttempts: "There were too many attempts; try again later."

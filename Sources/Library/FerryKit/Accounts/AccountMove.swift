@@ -17,11 +17,15 @@ struct AccountMove {
 
     func run(from before: AccountRecord, with credential: Credential, _ moving: Moving) async throws {
         let after = try await service.prepare(credential)
+        // A custom token may be for this very account.
+        if after.id == before.id { return try await service.adopt(deletingCurrent: false) }
         let session = try ferry.session
         let queries = ferry.queriesOfDocuments(ofUser: before.id, in: session.database)
         var count = 0
         for query in queries { count += try await session.reader.documents(query).count }
-        if case .choose(let answer) = moving, await !answer(count) { return try await service.signIn(with: credential) }
+        if case .choose(let answer) = moving, await !answer(count) {
+            return try await service.adopt(deletingCurrent: false)
+        }
         if session.isUploading {
             throw AccountError.refused("Files are being uploaded. Finish or cancel that before the account changes.")
         }
@@ -55,7 +59,7 @@ struct AccountMove {
             }
             await other.close()
             try await delete(try moved.deletions.map { try DocumentName(database: database, path: $0) })
-            try await service.adopt()
+            try await service.adopt(deletingCurrent: true)
         } catch {
             try? await ferry.startSession()
             throw error

@@ -1,4 +1,4 @@
-import AccountClient
+package import AccountClient
 import DocumentClient
 import DocumentModel
 import IdentityProtocol
@@ -17,6 +17,8 @@ package protocol AccountService: Sendable {
     func signUp(with credential: Credential) async throws
     /// Turns the anonymous account into one with a credential, under the same id.
     func link(with credential: Credential) async throws
+    /// Has a mail sent to an address.
+    func send(_ mail: AccountMail, to email: String, continueURL: String?) async throws
     /// Removes a provider from the account.
     func unlink(_ provider: String) async throws
     func setDisplayName(_ name: String?) async throws
@@ -29,8 +31,10 @@ package protocol AccountService: Sendable {
     func prepare(_ credential: Credential) async throws -> AccountRecord
     /// Copies the content of the current account's files to the prepared one.
     func copyFiles() async throws
-    /// Deletes the current account, and makes the prepared one the current one.
-    func adopt() async throws
+    /// Makes the prepared account the current one.
+    ///
+    /// - Parameter deletingCurrent: whether the account that was the current one is deleted.
+    func adopt(deletingCurrent: Bool) async throws
 }
 
 /// An account that is signed in.
@@ -56,8 +60,8 @@ package struct AccountRecord: Sendable, Hashable {
 actor SessionAccountService: AccountService {
     private let directory: String
     private var session: AccountSession
-    /// The session of an account that is about to become the current one.
-    private var prepared: AccountSession?
+    /// The session of an account that is about to become the current one, and what it was opened with.
+    private var prepared: (session: AccountSession, credential: Credential)?
     private let server: @Sendable () async throws -> String
     private let profile: ProfileFile
     private let environment: Environment
@@ -70,19 +74,30 @@ actor SessionAccountService: AccountService {
 
     private let tokens: String?
     private let key: String
+    private let files: FileKeeping
+
+    /// Where the files of accounts are.
+    enum FileKeeping {
+        /// At the server, which copies them from one account to another.
+        case atServer
+        /// In a bucket that the app has keys to.
+        case inBucket
+        case nowhere
+    }
 
     /// Loads the session of an earlier run.
     ///
     /// - Parameters:
     ///   - tokens: the URL of the server that refreshes tokens; nil for the same.
     ///   - key: the API key of the project.
+    ///   - files: where the files of accounts are.
     ///   - server: returns the URL of the identity server.
     init(
-        directory: String, tokens: String? = nil, key: String = "ferry", environment: Environment = .system,
-        server: @escaping @Sendable () async throws -> String
+        directory: String, tokens: String? = nil, key: String = "ferry", files: FileKeeping = .atServer,
+        environment: Environment = .system, server: @escaping @Sendable () async throws -> String
     ) throws {
         self.directory = directory
-        (self.tokens, self.key) = (tokens, key)
+        (self.tokens, self.key, self.files) = (tokens, key, files)
         session = try Self.session(Self.current(directory), tokens, key)
         profile = ProfileFile(path: "\(directory)/profile.json")
         self.server = server
@@ -119,6 +134,9 @@ actor SessionAccountService: AccountService {
         case .openID(let provider, let idToken, let nonce):
             let proof = ProviderCredential(provider: provider, proof: .idToken(idToken), nonce: nonce)
             try check(try await session.signIn(server: try await server(), with: proof), credential)
+        case .emailLink(let email, let link):
+            try await session.signIn(server: try await server(), email: email, mailCode: Self.code(link))
+        case .customToken(let token): try await session.signIn(server: try await server(), customToken: token)
         }
         try await note(credential, session)
     }
@@ -129,8 +147,18 @@ actor SessionAccountService: AccountService {
         try await note(credential, session)
     }
 
+    /// The code of a link, or that which its page has shown.
+    private static func code(_ link: String) -> String { AccountMail.signInCode(in: link) ?? link }
+
+    func send(_ mail: AccountMail, to email: String, continueURL: String?) async throws {
+        try await session.send(mail, to: email, continueURL: continueURL, server: try await server())
+    }
+
     func link(with credential: Credential) async throws {
         switch credential {
+        case .emailLink(let email, let link): try await session.link(email: email, mailCode: Self.code(link))
+        case .customToken:
+            throw AccountError.refused("A custom token says which account it signs in to, and cannot be linked.")
         case .password(let email, let password): try await session.link(email: email, password: password)
         case .openID(let provider, let idToken, let nonce):
             let proof = ProviderCredential(provider: provider, proof: .idToken(idToken), nonce: nonce)
@@ -175,22 +203,33 @@ actor SessionAccountService: AccountService {
     private var next: String { "\(directory)/next-session.json" }
 
     func prepare(_ credential: Credential) async throws -> AccountRecord {
+        // A link in a mail cannot be used again by a call that is repeated.
+        if let prepared, prepared.credential == credential, let content = await prepared.session.current {
+            return AccountRecord(id: content.userID, email: content.email)
+        }
         // What an interrupted call has left.
         _ = try FileSystem.remove(next)
         let session = try Self.session(next, tokens, key)
         try await signIn(session, with: credential)
         guard let content = await session.current else { throw AccountError.notSignedIn }
-        prepared = session
+        prepared = (session, credential)
         return AccountRecord(id: content.userID, email: content.email)
     }
 
-    func copyFiles() async throws { try await prepared?.copyObjects(of: session) }
+    func copyFiles() async throws {
+        switch files {
+        case .atServer: try await prepared?.session.copyObjects(of: session)
+        case .inBucket:
+            throw AccountError.refused("The files are in a bucket of your own, and cannot be moved to another account.")
+        case .nowhere: break
+        }
+    }
 
-    func adopt() async throws {
-        guard let user = await prepared?.current?.userID else { throw AccountError.notSignedIn }
+    func adopt(deletingCurrent: Bool) async throws {
+        guard let user = await prepared?.session.current?.userID else { throw AccountError.notSignedIn }
         let providers = profile.load(user).providers
         // An account that stays has no documents, and nobody can sign in to it.
-        try? await session.deleteAccount()
+        if deletingCurrent { try? await session.deleteAccount() }
         try FileSystem.rename(next, to: Self.current(directory))
         session = try Self.session(Self.current(directory), tokens, key)
         prepared = nil

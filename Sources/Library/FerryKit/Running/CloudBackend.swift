@@ -43,7 +43,9 @@ struct CloudBackend: Backend {
         self.project = project
         self.hosts = hosts
         self.files = files
-        service = try SessionAccountService(directory: directory, tokens: hosts.tokens, key: key) { hosts.identity }
+        service = try SessionAccountService(
+            directory: directory, tokens: hosts.tokens, key: key, files: files == nil ? .nowhere : .inBucket
+        ) { hosts.identity }
     }
 
     var accounts: (any AccountService)? { service }
