@@ -34,17 +34,22 @@ def programs():
 
 
 def listings():
-    """Yields the name and the body of each listing of the documentation."""
+    """Yields the name and the body of each listing of the documentation. Models that a listing declares are known to those
+    after it on the page."""
     for page in sorted((HERE.parents[1] / "Sources/Library/FerryKit/FerryKit.docc").glob("*.md")):
+        models = ""
         for number, body in enumerate(re.findall(r"^```swift\n(.*?)^```$", page.read_text(), re.M | re.S), 1):
-            yield f"listing {number} of {page.name}", body
+            yield f"listing {number} of {page.name}", models + body
+            models += "".join(re.findall(r"^struct .*?^}\n", body, re.M | re.S))
 
 
 def compile_body(body, directories):
     """Returns the compiler's errors; empty if it accepts the body."""
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory) / "program.swift"
-        path.write_text(f"{HEAD}{body}\n}}\n")
+        imports = [line for line in body.splitlines() if line.startswith("import ")]
+        rest = [line for line in body.splitlines() if line not in imports]
+        path.write_text("\n".join([*imports, HEAD, *rest, "}", ""]))
         arguments = ["swiftc", "-typecheck", "-swift-version", "6", "-parse-as-library", "-module-name", "Program"]
         for folder in directories:
             arguments += ["-I", folder]

@@ -17,7 +17,7 @@ struct Item: DocumentModel {
     var createdTime = ServerTime.pending
     var photo: FileReference?
     var attachments: [String: FileReference] = [:]
-    let owner: String
+    let userId: String
 }
 struct TaskList: DocumentModel {
     static let collection = "lists"
