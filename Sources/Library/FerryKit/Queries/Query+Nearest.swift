@@ -15,6 +15,7 @@ extension Query {
     ///   - field: the property with the vectors.
     ///   - measure: how distances are measured.
     ///   - distance: the greatest distance of a result, or the least dot product; nil for any.
+    ///   - source: where the documents come from.
     /// - Throws: `FerryError`.
     public func nearest(
         _ count: Int, to vector: VectorValue, in field: any KeyPath<Model, VectorValue> & Sendable,
