@@ -22,5 +22,7 @@ document() {
             --warnings-as-errors --output-path "$directory/FerryKit.doccarchive"
 }
 check "docc convert --warnings-as-errors" document
+check "every public declaration has a comment" \
+    python3 Tests/WrongPrograms/documented.py "$directory/graph/FerryKit.symbols.json"
 rm -rf "$directory"
 finish

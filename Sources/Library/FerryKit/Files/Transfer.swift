@@ -67,10 +67,15 @@ public struct TransferProgress: Hashable, Sendable {
     public enum State: Hashable, Sendable {
         /// It waits for its turn, or after a failure for another attempt.
         case waiting
+        /// It sends or receives.
         case running
+        /// It was paused, and waits for `resume`.
         case paused
+        /// All content is in place.
         case finished
+        /// It has failed for good, for the reason in `problem`.
         case failed
+        /// It was cancelled.
         case cancelled
     }
 

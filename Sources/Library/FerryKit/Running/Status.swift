@@ -4,7 +4,9 @@ import DocumentClient
 public enum Connection: Sendable, Hashable {
     /// The `Ferry` is closed, or the state cannot be used.
     case stopped
+    /// The server was not reached yet.
     case connecting
+    /// The server was reached, and changes are exchanged.
     case online
     /// The server cannot be reached, for the reason given. It is tried again.
     case offline(String)
