@@ -204,7 +204,9 @@ actor SessionAccountService: AccountService {
 
     func prepare(_ credential: Credential) async throws -> AccountRecord {
         // A link in a mail cannot be used again by a call that is repeated.
-        if let prepared, prepared.credential == credential, let content = await prepared.session.current {
+        if case .emailLink = credential, let prepared, prepared.credential == credential,
+            let content = await prepared.session.current
+        {
             return AccountRecord(id: content.userID, email: content.email)
         }
         // What an interrupted call has left.
