@@ -147,9 +147,9 @@ def test_cloud_firestore(programs, root):
     try:
         arguments = (programs / "CloudFirestore", "--emulator", server.documents, server.url)
         assert run(*arguments, root / "state") == [
-            "user: anonymous", "large: Paris, Lyon", "people: 2970000", "paris: 2100001", "linked: the same id"]
+            "user: anonymous", "large: Paris, Lyon", "people: 2970000", "paris: 2100001", "linked: the same id, 3 cities"]
         # The address belongs to the first user now, who gets what the second has written.
-        assert run(*arguments, root / "other")[-1] == "moved: 6 cities"
+        assert run(*arguments, root / "other")[-1] == "moved: another id, 6 cities"
     finally:
         server.stop()
 

@@ -50,7 +50,7 @@ def compile_body(body, directories):
         imports = [line for line in body.splitlines() if line.startswith("import ")]
         rest = [line for line in body.splitlines() if line not in imports]
         path.write_text("\n".join([*imports, HEAD, *rest, "}", ""]))
-        arguments = ["swiftc", "-typecheck", "-swift-version", "6", "-parse-as-library", "-module-name", "Program"]
+        arguments = ["swiftc", "-emit-sil", "-wmo", "-o", "/dev/null", "-swift-version", "6", "-parse-as-library", "-module-name", "Program"]
         for folder in directories:
             arguments += ["-I", folder]
         run = subprocess.run([*arguments, HERE / "models.swift", path], capture_output=True, text=True)

@@ -54,13 +54,18 @@ struct City: DocumentModel {
             return city.population + 1
         }
         print("paris:", total)
-        do {
-            let linked = try await ferry.account.link(with: .password(email: "ada@example.org", "a long password"))
-            print("linked:", linked.id == user.id ? "the same id" : "another id")
-        } catch .credentialInUse(let taken) {
-            let known = try await ferry.account.signIn(with: taken, moving: .everything)
-            print("moved:", try await cities.where { $0.userId == known.id }.get(.server).count, "cities")
-        }
+        let known = try await enter(ferry, .password(email: "ada@example.org", "a long password"))
+        let count = try await cities.where { $0.userId == known.id }.get(.server).count
+        print(known.id == user.id ? "linked: the same id," : "moved: another id,", count, "cities")
         await ferry.close()
+    }
+
+    /// Gives the account a credential, or takes its documents along to the account that has it.
+    static func enter(_ ferry: Ferry, _ credential: Credential) async throws -> User {
+        do {
+            return try await ferry.account.link(with: credential)
+        } catch .credentialInUse(let taken) {
+            return try await ferry.account.signIn(with: taken, moving: .everything)
+        }
     }
 }

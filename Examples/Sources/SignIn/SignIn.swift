@@ -38,9 +38,18 @@ struct Note: DocumentModel {
         await ferry.close()
     }
 
-    /// Gives an anonymous account the credential, or signs in with it and takes along what is here.
     static func enter(_ ferry: Ferry, _ credential: Credential) async throws {
         let before = await ferry.account.user
+        guard try await accepts(ferry, credential, before) else { return print("The link was used already.") }
+        guard let user = await ferry.account.user else { return }
+        print("signed in:", user.email ?? user.id, user.id == before?.id ? "(the same id)" : "(another id)")
+        let notes = try await ferry.collection(Note.self).where { $0.userId == user.id }.get(.server)
+        print("notes:", notes.map(\.text).joined(separator: ", "))
+    }
+
+    /// Gives an anonymous account the credential, or signs in with it and takes along what is here.
+    /// Returns false for a link that was used.
+    static func accepts(_ ferry: Ferry, _ credential: Credential, _ before: User?) async throws -> Bool {
         do {
             if before?.isAnonymous == true, case .emailLink = credential {
                 try await ferry.account.link(with: credential)
@@ -49,12 +58,9 @@ struct Note: DocumentModel {
             }
         } catch .credentialInUse(let taken) {
             try await ferry.account.signIn(with: taken, moving: .everything)
-        } catch AccountError.expiredLink {
-            return print("The link was used already.")
+        } catch .expiredLink {
+            return false
         }
-        guard let user = await ferry.account.user else { return }
-        print("signed in:", user.email ?? user.id, user.id == before?.id ? "(the same id)" : "(another id)")
-        let notes = try await ferry.collection(Note.self).where { $0.userId == user.id }.get(.server)
-        print("notes:", notes.map(\.text).joined(separator: ", "))
+        return true
     }
 }
