@@ -145,7 +145,7 @@ struct AccountSessionTests {
                 await code {
                     _ = try await test.client.signIn(email: "ada@example.org", password: "the stranger's")
                 } == .invalidCredentials)
-            #expect(throws: IdentityError.self) { try test.identity.authenticator.verify(stranger.idToken) }
+            #expect(await code { _ = try await test.client.quota(idToken: stranger.idToken) } == .tokenExpired)
 
             // The owner's own password stays after that.
             try await session.link(email: "ada@example.org", password: "the owner's")
