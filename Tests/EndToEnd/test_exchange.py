@@ -104,14 +104,14 @@ def test_records_that_cannot_be_imported_are_named(root, machines):
     vault = root / "vault"
     fill(vault, {"Good.md": b"", "Wide.md": "hello\n".encode("utf-16"), "Latin.md": b"caf\xe9\n", "Broken.md": b"---\na: [\n---\n",
                  "Zero.md": b"a\0b",
-                 "Alias.md": b"---\nbase: &b {x: 1}\nuse: *b\n---\n", "Huge.md": b"x" * 1_000_001, "/".join("d" * 17) + "/deep.md": b""})
+                 "Alias.md": b"---\nuse: *b\nbase: &b {x: 1}\n---\n", "Huge.md": b"x" * 1_000_001, "/".join("d" * 17) + "/deep.md": b""})
     os.close(os.open(os.fsencode(vault) + b"/\xff.md", os.O_CREAT | os.O_WRONLY))
     (vault / "link.md").symlink_to("Good.md")
     result = laptop.ferry("import", vault, "--json", check=False)
     told = json.loads(result.stdout)
     assert result.returncode == 8 and told["imported"] == ["Good.md"]
     reasons = {f["name"]: f["reason"] for f in told["failed"]}
-    for name, word in {"Wide.md": "UTF-16", "Latin.md": "UTF-8", "Broken.md": "Line 3", "Alias.md": "references", "Zero.md": "NUL", "Huge.md": "1000000",
+    for name, word in {"Wide.md": "UTF-16", "Latin.md": "UTF-8", "Broken.md": "Line 3", "Alias.md": "reference", "Zero.md": "NUL", "Huge.md": "1000000",
                        "link.md": "link"}.items():
         assert word in reasons[name], reasons
     assert any("deep" in reason for reason in reasons.values()) and len(reasons) == 9, reasons

@@ -10,10 +10,11 @@ import Testing
         var (read, refusedEdits) = (0, 0)
         for _ in 0..<150 {
             var bytes = Array(GeneratedFile(&random).text.utf8)
-            let pieces: [[UInt8]] =
-                ["\n", "---\n", ": ", "- ", "#", "'", "\"", "[", "{", "|+\n", "\r", "\t", "? ", "&a ", "!!x "].map {
-                    Array(($0 as String).utf8)
-                } + [[0xFF], [0], [0xEF, 0xBB, 0xBF]]
+            let texts = [
+                "\n", "---\n", ": ", "- ", "#", "'", "\"", "[", "{", "|+\n", "\r", "\t", "? ", "&a ", "*a", "<<: *a\n",
+                "!!x ",
+            ]
+            let pieces = texts.map { Array($0.utf8) } + [[0xFF], [0], [0xEF, 0xBB, 0xBF]]
             for _ in 0..<Int.random(in: 1...3, using: &random) where !bytes.isEmpty {
                 let place = Int.random(in: 0..<bytes.count, using: &random)
                 switch Int.random(in: 0..<3, using: &random) {

@@ -7,7 +7,8 @@ package struct YAMLError: Error, Hashable, CustomStringConvertible {
         case invalidCharacter
         /// A mapping contains the same key twice.
         case duplicateKey
-        /// `*name` refers to another part of the text.
+        /// `*name` refers to another part of the text, and references are not followed, or there is
+        /// no `&name` before it.
         case alias
         /// The text exceeds the limits of depth, nodes or bytes.
         case overLimit

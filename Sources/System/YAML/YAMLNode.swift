@@ -20,6 +20,9 @@ package struct YAMLNode: Sendable, Hashable {
     /// The explicit tag, such as `tag:yaml.org,2002:str`.
     package var tag: String?
     package var hasAnchor: Bool
+    /// The byte range of the node to which this reference (`*name`) refers, and whose content it has;
+    /// nil if this is no reference.
+    package var target: Range<Int>?
 
     package init(_ content: Content, span: Range<Int>, tag: String? = nil, hasAnchor: Bool = false) {
         self.content = content
@@ -34,6 +37,17 @@ package struct YAMLNode: Sendable, Hashable {
 
     /// Whether the value is missing, as in `key:`.
     package var isAbsent: Bool { span.isEmpty }
+
+    /// Whether this is a reference, or contains one, to a node outside of a range of bytes.
+    package func refers(outOf range: Range<Int>) -> Bool {
+        if let target { return !(range.lowerBound <= target.lowerBound && target.upperBound <= range.upperBound) }
+        switch content {
+        case .scalar: return false
+        case .sequence(let nodes, _): return nodes.contains { $0.refers(outOf: range) }
+        case .mapping(let pairs, _):
+            return pairs.contains { $0.key.refers(outOf: range) || $0.value.refers(outOf: range) }
+        }
+    }
 }
 
 /// One `key: value` of a mapping.

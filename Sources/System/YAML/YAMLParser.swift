@@ -41,6 +41,9 @@ private struct YAMLTreeBuilder: ~Copyable {
     private let firstLine: Int
     private let limits: YAMLLimits
     private var nodes = 0
+    /// The bytes of the scalars that references repeat.
+    private var repeatedBytes = 0
+    private var anchors: [String: (node: YAMLNode, size: TreeSize)] = [:]
 
     init(
         _ text: UnsafeBufferPointer<UInt8>, base: Int, firstLine: Int, limits: YAMLLimits
@@ -99,14 +102,43 @@ private struct YAMLTreeBuilder: ~Copyable {
             throw error(.overLimit, "values are nested more than \(limits.depth) deep", event.start_mark)
         }
         switch event.type {
-        case YAML_SCALAR_EVENT: return scalar(event)
-        case YAML_SEQUENCE_START_EVENT: return try sequence(event, depth: depth)
-        case YAML_MAPPING_START_EVENT: return try mapping(event, depth: depth)
-        default:
+        case YAML_SCALAR_EVENT: return noting(scalar(event), event.data.scalar.anchor)
+        case YAML_SEQUENCE_START_EVENT:
+            return noting(try sequence(event, depth: depth), event.data.sequence_start.anchor)
+        case YAML_MAPPING_START_EVENT:
+            return noting(try mapping(event, depth: depth), event.data.mapping_start.anchor)
+        default: return try reference(event, depth: depth)
+        }
+    }
+
+    /// Notes a node if it has an anchor. A later anchor of the same name replaces an earlier one.
+    private mutating func noting(_ node: YAMLNode, _ anchor: UnsafeMutablePointer<UInt8>?) -> YAMLNode {
+        if limits.followsReferences, let name = string(anchor) { anchors[name] = (node, TreeSize(of: node)) }
+        return node
+    }
+
+    /// Returns the node to which a reference refers. Its contents count again, so that a short text
+    /// cannot become a large tree.
+    private mutating func reference(_ event: borrowing yaml_event_t, depth: Int) throws(YAMLError) -> YAMLNode {
+        guard limits.followsReferences else {
             throw error(
                 .alias, "references (*name) are not supported; write the value out, or put it in quotes",
                 event.start_mark)
         }
+        guard let (node, size) = string(event.data.alias.anchor).flatMap({ anchors[$0] }) else {
+            throw error(
+                .alias, "there is no &name before the reference *name; write the value out, or put it in quotes",
+                event.start_mark)
+        }
+        nodes += size.nodes
+        repeatedBytes += size.bytes
+        guard nodes <= limits.nodes, repeatedBytes <= limits.bytes, depth + size.height <= limits.depth else {
+            throw error(.overLimit, "references (*name) repeat too much; write the values out", event.start_mark)
+        }
+        let start = offset(event.start_mark)
+        var copy = YAMLNode(node.content, span: start..<max(start, offset(event.end_mark)), tag: node.tag)
+        copy.target = node.span
+        return copy
     }
 
     private func scalar(_ event: borrowing yaml_event_t) -> YAMLNode {
@@ -240,6 +272,31 @@ private struct YAMLTreeBuilder: ~Copyable {
             let mark = isSeenLate ? parser.context_mark : parser.problem_mark
             return error(.malformed, GrammarProblem.sentence(for: problem), mark)
         }
+    }
+}
+
+/// The size of a tree, with what its references repeat.
+private struct TreeSize {
+    var nodes = 1
+    var bytes = 0
+    var height = 0
+
+    init(of node: YAMLNode) {
+        switch node.content {
+        case .scalar(let scalar): bytes = scalar.text.utf8.count
+        case .sequence(let nodes, _): nodes.forEach { add(TreeSize(of: $0)) }
+        case .mapping(let pairs, _):
+            for pair in pairs {
+                add(TreeSize(of: pair.key))
+                add(TreeSize(of: pair.value))
+            }
+        }
+    }
+
+    private mutating func add(_ child: TreeSize) {
+        nodes += child.nodes
+        bytes += child.bytes
+        height = max(height, child.height + 1)
     }
 }
 

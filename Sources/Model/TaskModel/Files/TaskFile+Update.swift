@@ -39,6 +39,21 @@ extension TaskFile {
         let notes = item.notes.asNotes
         let changed = keys(of: wanted).filter { differs($0, wanted) }
         if changed.isEmpty, notes.isIdentical(to: self.item.notes), name.isIdentical(to: self.name) { return self }
+        do throws(TaskFileProblem) {
+            return try changing(changed, to: wanted, texts, notes, named: name)
+        } catch {
+            // The change removes what a reference refers to, or a key that a merge key adds.
+            guard hasReferences else { throw error }
+            return try withoutReferences().updated(
+                to: item, named: name, writesTitle: writesTitle, keepsTitle: keepsTitle)
+        }
+    }
+
+    /// Returns the file with the given keys, and the notes, changed as wanted.
+    private func changing(
+        _ changed: [String], to wanted: FrontMatterContent, _ texts: [String: String], _ notes: String,
+        named name: String
+    ) throws(TaskFileProblem) -> TaskFile {
         let result: TaskFile
         if let atOnce = try? applying(changed, of: wanted, texts, notes, named: name), atOnce.represents(wanted, notes)
         {
@@ -63,7 +78,8 @@ extension TaskFile {
         content == wanted && item.notes.isIdentical(to: notes)
     }
 
-    /// Returns the file with the given keys, and the notes, changed as wanted.
+    /// Returns the file after edits of the given keys and of the notes, which may interfere with one
+    /// another.
     private func applying(
         _ keys: [String], of wanted: FrontMatterContent, _ texts: [String: String], _ notes: String, named name: String
     ) throws(TaskFileProblem) -> TaskFile {
@@ -114,7 +130,7 @@ extension TaskFile {
         let known = TaskKey(rawValue: key)
         let pair = pairs.first { $0.key.scalar?.text.isIdentical(to: key) == true }
         if let entries = known.flatMap({ listEntries($0, wanted) }), !entries.isEmpty, let pair {
-            let list = TagListEditor(bytes: bytes, old: pair.value, hasDates: known != .tags)
+            let list = TagListEditor(bytes: bytes, old: Self.list(of: pair), hasDates: known != .tags)
             if let edits = list.edits(to: entries, with: editor) {
                 edits.forEach { editor.replace($0.range, with: $0.text) }
                 return
@@ -138,7 +154,7 @@ extension TaskFile {
         case .completed: return wanted.completed ? "true" : nil
         case .tags, .completeInstances, .skippedInstances:
             guard let entries = listEntries(key, wanted), !entries.isEmpty else { return nil }
-            return TagListEditor(bytes: bytes, old: pair?.value, hasDates: key != .tags).text(of: entries)
+            return TagListEditor(bytes: bytes, old: Self.list(of: pair), hasDates: key != .tags).text(of: entries)
         }
     }
 
@@ -150,6 +166,46 @@ extension TaskFile {
         case .skippedInstances: wanted.entries(.skipped)
         default: nil
         }
+    }
+
+    /// Returns the value of a pair unless it is a reference, whose entries are those of another key.
+    private static func list(of pair: YAMLPair?) -> YAMLNode? {
+        pair.flatMap { $0.value.target == nil ? $0.value : nil }
+    }
+
+    /// Whether the value of a key refers to another key.
+    private var hasReferences: Bool { pairs.contains { $0.value.refers(outOf: $0.value.span) } }
+
+    /// Returns the file with the values to which keys refer in place of the references, and with the
+    /// keys that merge keys add in place of the merge keys.
+    private func withoutReferences() throws(TaskFileProblem) -> TaskFile {
+        var plain = content
+        let texts = plain.makeWritable(keeping: [:])
+        var editor = FrontMatterEditor(
+            bytes, pairs: pairs, lineEnding: TaskFileLayout.lineEnding(bytes), indent: Self.indent(pairs, bytes))
+        for pair in pairs where pair.value.refers(outOf: pair.value.span) {
+            guard let key = pair.key.scalar?.text, !MergeKey.isMerge(pair),
+                let text = TaskKey(rawValue: key).flatMap({ typedText($0, plain, nil) }) ?? texts[key]
+            else {
+                editor.remove(pair)
+                continue
+            }
+            editor.set(pair, to: text)
+        }
+        for pair in MergeKey.added(by: pairs) {
+            guard let key = pair.key.scalar?.text,
+                let text = TaskKey(rawValue: key).flatMap({ typedText($0, plain, nil) }) ?? texts[key]
+            else { continue }
+            editor.append(key, text)
+        }
+        var edits = editor.edits
+        if let frontMatter = layout.frontMatter { edits.insert(editor.appended, at: frontMatter.upperBound) }
+        let result = try TaskFile(parsing: edits.apply(to: bytes), named: name)
+        guard !result.hasReferences else {
+            throw TaskFileProblem(
+                .cannotEdit, "a change from elsewhere does not fit to the references (*name); write the values out")
+        }
+        return result
     }
 
     /// Returns the file with front matter in braces rewritten as lines. Braces have no separate

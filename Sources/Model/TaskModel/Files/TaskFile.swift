@@ -20,7 +20,7 @@ public struct TaskFile: Sendable {
     /// The maximum size of a file in bytes. A document can hold 1 MiB including its other fields.
     public static let maximumBytes = 1_000_000
 
-    static let frontMatterLimits = YAMLLimits(depth: 64, nodes: 10_000, bytes: 65_536)
+    static let frontMatterLimits = YAMLLimits(depth: 64, nodes: 10_000, bytes: 65_536, followsReferences: true)
 
     /// The bytes of the whole file, as read or to be written.
     public let bytes: [UInt8]
@@ -62,14 +62,15 @@ public struct TaskFile: Sendable {
         (pairs, isFlow) = try Self.pairs(root)
         let indent = Self.indent(pairs, bytes)
         var content = FrontMatterContent()
-        for pair in pairs {
+        let own = pairs.filter { !MergeKey.isMerge($0) }.map { ($0, false) }
+        for (pair, isMerged) in own + MergeKey.added(by: pairs).map({ ($0, true) }) {
             guard let key = pair.key.scalar?.text, CustomValue.isUsable(key: key) else {
                 let line = 1 + bytes[..<pair.key.span.lowerBound].count { $0 == UInt8(ascii: "\n") }
                 throw TaskFileProblem(
                     .unusableKey, "a key must be a word of its own, not empty and not like __this__; rename it",
                     line: line)
             }
-            content.read(pair, named: key, in: bytes, indent: indent)
+            content.read(pair, named: key, in: bytes, indent: indent, isMerged: isMerged)
         }
         self.bytes = bytes
         self.name = name

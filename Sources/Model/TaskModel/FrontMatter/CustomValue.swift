@@ -7,6 +7,9 @@ import YAML
 /// source text, in a map with the single key `$yaml`. Source text is the text after `key:`, with
 /// lines ending in `\n`. It starts with a line break if the value starts on a line of its own, and
 /// is indented as if the key were at column 0.
+///
+/// A value with a reference to another key (`*name`) is the value that this refers to, because only
+/// the file has both. The file keeps the reference as long as the value is the same.
 enum CustomValue {
     fileprivate static let sourceKey = "$yaml"
 
@@ -17,8 +20,13 @@ enum CustomValue {
         return !key.isEmpty && !isReserved && YAMLScalarWriter(.key).write(key).utf8.count <= 1000
     }
 
-    static func read(_ pair: YAMLPair, in bytes: [UInt8], indent: Int) -> Value {
+    /// - Parameter isMerged: Whether the pair comes from another part of the front matter by a merge
+    ///   key.
+    static func read(_ pair: YAMLPair, in bytes: [UInt8], indent: Int, isMerged: Bool = false) -> Value {
         let source = source(of: pair, in: bytes, indent: indent)
+        if isMerged || pair.value.refers(outOf: pair.value.span) {
+            return value(of: pair.value, ignoringProperties: true) ?? .string(source)
+        }
         if let value = value(of: pair.value), CustomValueText.text(of: value).isIdentical(to: source) { return value }
         return .map([sourceKey: .string(source)])
     }
@@ -73,8 +81,12 @@ enum CustomValue {
             + lines.map { String($0.removing(spaces: indent)) }.joined(separator: "\n")
     }
 
-    private static func value(of node: YAMLNode) -> Value? {
-        guard node.tag == nil, !node.hasAnchor else { return nil }
+    /// Returns the typed value of a node; nil if it has none.
+    ///
+    /// - Parameter ignoringProperties: Whether tags and anchors are ignored. Otherwise a node with one
+    ///   has no typed value.
+    private static func value(of node: YAMLNode, ignoringProperties: Bool = false) -> Value? {
+        guard ignoringProperties || node.tag == nil && !node.hasAnchor else { return nil }
         switch node.content {
         case .scalar(let scalar):
             guard scalar.style == .plain else { return .string(scalar.text) }
@@ -86,14 +98,15 @@ enum CustomValue {
             case .string: return .string(scalar.text)
             }
         case .sequence(let nodes, _):
-            let values = nodes.compactMap { value(of: $0) }
+            let values = nodes.compactMap { value(of: $0, ignoringProperties: ignoringProperties) }
             return values.count == nodes.count ? .array(values) : nil
         case .mapping(let pairs, _):
             var map: [String: Value] = [:]
+            let pairs = ignoringProperties ? MergeKey.resolved(pairs) : pairs
             for pair in pairs {
-                guard let key = pair.key.scalar?.text, isUsable(key: key), let value = value(of: pair.value) else {
-                    return nil
-                }
+                guard let key = pair.key.scalar?.text, isUsable(key: key),
+                    let value = value(of: pair.value, ignoringProperties: ignoringProperties)
+                else { return nil }
                 map[key] = value
             }
             return map.count == pairs.count && map[sourceKey] == nil ? .map(map) : nil
@@ -108,13 +121,13 @@ extension Substring {
 }
 
 extension CustomValue {
-    /// Returns the typed value of a custom field, also of one that is kept as source text; nil for
-    /// source text with tags or anchors.
+    /// Returns the typed value of a custom field, also of one that is kept as source text. Tags and
+    /// anchors in source text are ignored.
     static func interpreted(_ value: Value) -> Value? {
         guard let source = value.mapValue?[sourceKey]?.stringValue, value.mapValue?.count == 1 else { return value }
         let bytes = Array("key:\(FrontMatterEditor.attached(source))\n".utf8)
         let root = try? YAMLParser.parse(bytes, limits: TaskFile.frontMatterLimits)
-        return root?.mapping?.first.flatMap { self.value(of: $0.value) }
+        return root?.mapping?.first.flatMap { self.value(of: $0.value, ignoringProperties: true) }
     }
 
     /// Returns the text of a custom field that is one scalar, whatever its quotes; nil for a list

@@ -29,14 +29,18 @@ struct FrontMatterContent: Equatable {
     }
 
     /// Adds one pair of the front matter in `bytes`, whose top-level keys are at column `indent`.
-    mutating func read(_ pair: YAMLPair, named name: String, in bytes: [UInt8], indent: Int) {
+    ///
+    /// - Parameter isMerged: Whether a merge key has added the pair.
+    mutating func read(
+        _ pair: YAMLPair, named name: String, in bytes: [UInt8], indent: Int, isMerged: Bool = false
+    ) {
         if let key = TaskKey(rawValue: name) {
             if let scalar = pair.value.scalar, scalar.style == .plain, YAMLCoreValue(plain: scalar.text) == .null {
                 return
             }
             if understand(pair.value, as: key) { return }
         }
-        fields[name] = CustomValue.read(pair, in: bytes, indent: indent)
+        fields[name] = CustomValue.read(pair, in: bytes, indent: indent, isMerged: isMerged)
     }
 
     /// Whether front matter with `value` for `key` would be read as the typed value, or as absent.
