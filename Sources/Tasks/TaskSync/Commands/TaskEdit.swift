@@ -144,9 +144,11 @@ package struct TaskEdit: Sendable {
         }
         let isClosed = item.status(in: vocabulary).map { $0 != .open } ?? false
         switch isCompleted {
-        case let isCompleted? where isClosed: item.setCompleted(isCompleted, in: vocabulary)
-        case true? where item.occurrence != nil: item.settleOccurrence(as: .done, on: today)
-        case false? where item.series != nil: item.reopenLastOccurrence()
+        case true? where !isClosed && item.occurrence != nil: item.settleOccurrence(as: .done, on: today)
+        case false? where item.series != nil:
+            if isClosed { item.setCompleted(false, in: vocabulary) }
+            // The word in `status` has hidden an open occurrence, or there is none.
+            if !isClosed || item.occurrence == nil && item.currentDate != nil { item.reopenLastOccurrence() }
         case let isCompleted?: item.setCompleted(isCompleted, in: vocabulary)
         case nil: break
         }
