@@ -93,6 +93,8 @@ package struct MergePolicy: Sendable, Hashable {
             "layout": .text,
             "createdTime": .serverTime,
             "updatedTime": .serverTime, "completedTime": .serverTime, "deletedTime": .serverTime,
+            // Of two machines that create one task, such as an occurrence that is kept, the first one has.
+            "createdBy": .serverTime,
             "signatures": .serverTime, "origins": .origins,
         ],
         groups: [
