@@ -119,3 +119,23 @@ def test_a_recurrence_in_words_is_set_and_ended(machines):
     result = laptop.ferry("set", "rent", "every:moon", check=False)
     assert result.returncode == 2 or result.returncode == 1, result
     assert "not a recurrence" in result.stderr
+
+
+def test_an_occurrence_that_is_kept_is_one_task_after_two_machines_completed_it_offline(server, machines):
+    laptop, desk = machines
+    laptop.ferry("add", "Water plants", "every:1w", "due:2099-11-28", "+home")
+    agree(laptop, desk)
+    server.kill()
+    for machine in machines:
+        machine.ferry("done", "plants", "--archive")
+    server.start()
+    agree(laptop, desk)
+    for machine in machines:
+        assert sorted(machine.files()) == ["Water plants 2099-11-28.md", "Water plants.md"]
+        assert machine.status()["conflicts"] == 0, machine.ferry("conflicts")
+    kept = laptop.json("show", "Water plants 2099-11-28.md")["task"]
+    assert kept["completed"] and kept["due"] == "2099-11-28" and kept["tags"] == ["home"], kept
+    assert "occurrence_date: 2099-11-28" in laptop.read("Water plants 2099-11-28.md")
+    laptop.ferry("undo")
+    agree(laptop, desk)
+    assert sorted(desk.files()) == ["Water plants.md"] and due(desk) == "2099-11-28"

@@ -35,4 +35,48 @@ extension TaskSync {
         }
         return changed
     }
+
+    /// Returns the id of the task in which an occurrence is kept, which is the same on all machines.
+    nonisolated static func archiveID(of day: CivilDate, in series: String) -> String {
+        DocumentID.derived(from: "ferry occurrence\n\(series)\n\(day)")
+    }
+
+    /// Keeps the current occurrence as a task of its own if a change has completed it, and moves that
+    /// task to the trash if a change has reopened the occurrence.
+    ///
+    /// - Parameters:
+    ///   - old: The version that was changed.
+    ///   - known: The document before the change, if it is another version.
+    ///   - always: Whether the occurrence is kept also if the task does not say so.
+    /// - Returns: The steps with which the user can undo this.
+    static func archiveOccurrence(
+        completedBy new: TaskItem, in old: TaskItem, beside known: TaskItem? = nil, always: Bool, _ engine: FileImport,
+        _ transaction: ReplicaTransaction
+    ) throws -> [UndoStep] {
+        let known = known ?? old
+        let series = engine.name.id
+        for (day, instance) in known.instances where instance.state == .done && new.instances[day] == nil {
+            try trash(archiveID(of: day, in: series), in: transaction)
+        }
+        guard always || OccurrenceArchive.isWanted(by: new), let day = old.occurrence,
+            known.instances[day]?.state != .done, new.instances[day]?.state == .done
+        else { return [] }
+        let id = archiveID(of: day, in: series)
+        let view = try transaction.task(id)
+        let copy = OccurrenceArchive.task(of: day, from: old, completed: new)
+        let target = FileImport(
+            name: view.name, userID: engine.userID, hosts: engine.hosts, replica: engine.replica, today: engine.today)
+        guard view.exists else {
+            try transaction.append(target.creation(FileImport.FileContents(copy)))
+            return [UndoStep(.add, id, after: copy)]
+        }
+        var archived = TaskItem(fields: view.fields(pendingTimes: .previous))
+        guard archived.isDeleted || FileExport.isBeingDeleted(view) else { return [] }
+        // The occurrence was reopened, and is completed again.
+        archived.deletedTime = .distantPast
+        var restored = copy
+        (restored.userId, restored.attachments) = (archived.userId, archived.attachments)
+        try transaction.append(target.mutation(TaskDiff(from: archived, to: restored), .merge))
+        return [UndoStep(.restore, id)]
+    }
 }

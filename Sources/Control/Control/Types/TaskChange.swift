@@ -31,6 +31,8 @@ package struct TaskChange: JSONCodable, Hashable {
     package var isFromCompletion = false
     /// Whether the current occurrence of a recurring task is skipped.
     package var isSkipped = false
+    /// Whether the occurrence of a recurring task that is completed is kept as a task of its own.
+    package var isArchived = false
     /// The reminders: offsets from the due date such as `-PT30M`, and dates or times such as
     /// `2026-11-30T17:00`. An empty array means none, and the single element `default` the default.
     package var reminders: [String]?
@@ -88,6 +90,7 @@ package struct TaskChange: JSONCodable, Hashable {
         every = json["every"]?.stringValue
         isFromCompletion = json.flag("fromCompletion")
         isSkipped = json.flag("skipped")
+        isArchived = json.flag("archive")
         today = json["today"]?.stringValue
         if json["reminders"] != nil { reminders = json.strings("reminders") }
         snooze = json["snooze"]?.stringValue
@@ -119,7 +122,8 @@ package struct TaskChange: JSONCodable, Hashable {
             ("priority", priority?.rawValue.asJSON), ("due", due?.asJSON), ("tags", tags?.asJSON),
             ("addTags", addTags.ifAny), ("removeTags", removeTags.ifAny), ("notes", notes?.asJSON),
             ("fields", Self.json(fields)), ("texts", Self.json(texts)), ("every", every?.asJSON),
-            ("fromCompletion", isFromCompletion.ifTrue), ("skipped", isSkipped.ifTrue), ("today", today?.asJSON),
+            ("fromCompletion", isFromCompletion.ifTrue), ("skipped", isSkipped.ifTrue),
+            ("archive", isArchived.ifTrue), ("today", today?.asJSON),
             ("reminders", reminders?.asJSON), ("snooze", snooze?.asJSON),
             ("ticks", ticks.ifAny), ("unticks", unticks.ifAny),
             ("head", head?.asJSON), ("fileName", fileName?.asJSON), ("importKey", importKey?.asJSON),

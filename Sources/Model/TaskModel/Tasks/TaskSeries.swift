@@ -206,7 +206,7 @@ extension TaskItem {
     }
 
     /// The date that the rule moves: `scheduled` if the task has one, otherwise `due`.
-    private var date: (date: CivilDate, isScheduled: Bool)? {
+    var date: (date: CivilDate, isScheduled: Bool)? {
         if let text = fields[TaskSeries.scheduledKey].flatMap(CustomValue.scalarText), let parts = TimeText(text) {
             return (parts.date, true)
         }
@@ -231,7 +231,7 @@ extension TaskItem {
         }.max()
     }
 
-    private mutating func move(_ old: (date: CivilDate, isScheduled: Bool), to new: CivilDate) {
+    mutating func move(_ old: (date: CivilDate, isScheduled: Bool), to new: CivilDate) {
         let days = new.daysSinceEpoch - old.date.daysSinceEpoch
         if let text = anyDue?.text, let moved = moved(text, by: days).flatMap({ Due(parsing: $0) }) {
             setDue(moved)

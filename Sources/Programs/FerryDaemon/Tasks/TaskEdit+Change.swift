@@ -32,6 +32,7 @@ extension TaskEdit {
         fields = change.fields
         texts = change.texts
         skipsOccurrence = change.isSkipped
+        archivesOccurrence = change.isArchived
         today = CivilDate(change.today.flatMap { CalendarDay($0) } ?? CalendarDay(localAt: Clocks.wallSeconds()))
         if let every = change.every {
             recurrence = .some(try Self.series(every, isFromCompletion: change.isFromCompletion))

@@ -33,6 +33,8 @@ package struct TaskEdit: Sendable {
     package var snooze: Snooze?
     /// The day of the user's action.
     package var today: CivilDate?
+    /// Whether the occurrence that is completed is kept as a task of its own.
+    package var archivesOccurrence = false
     /// The front matter with its fences of the file from which a new task is imported. Other
     /// members of the edit override it.
     package var head: String?

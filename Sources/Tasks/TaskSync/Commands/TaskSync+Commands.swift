@@ -157,7 +157,7 @@ extension TaskSync {
             var list: String?
             if let name = edit.listName { list = try await self.list(named: name) }
             let (target, vocabulary) = (list, configuration.vocabulary)
-            try await change(id, as: .edit) { item in
+            try await change(id, as: .edit, archiving: edit.archivesOccurrence) { item in
                 var item = try edit.applied(to: item, in: vocabulary)
                 if edit.listName != nil { item.listId = target }
                 return item
@@ -239,9 +239,13 @@ extension TaskSync {
 
     /// Changes a task.
     ///
-    /// - Parameter kind: The kind of the step with which the change can be undone; nil for none.
+    /// - Parameters:
+    ///   - kind: The kind of the step with which the change can be undone; nil for none.
+    ///   - archives: Whether an occurrence that the change completes is kept as a task of its own,
+    ///     also if the task does not say so.
     func change(
-        _ id: String, as kind: UndoStep.Kind? = nil, _ body: @escaping @Sendable (TaskItem) throws -> TaskItem
+        _ id: String, as kind: UndoStep.Kind? = nil, archiving archives: Bool = false,
+        _ body: @escaping @Sendable (TaskItem) throws -> TaskItem
     ) async throws {
         let (userID, hosts, now, today) = (configuration.userID, hosts, configuration.wallClock(), today)
         try await client.transaction { transaction in
@@ -256,8 +260,11 @@ extension TaskSync {
             let new = engine.owned(try body(old), insteadOf: old)
             let diff = TaskDiff(from: old, to: new)
             guard !diff.isEmpty else { return }
-            if let kind { try UndoSteps(transaction).add([UndoStep(kind, id, before: old, after: new)], at: now) }
             try transaction.append(engine.mutation(diff, .merge))
+            let steps = try Self.archiveOccurrence(completedBy: new, in: old, always: archives, engine, transaction)
+            if let kind {
+                try UndoSteps(transaction).add([UndoStep(kind, id, before: old, after: new)] + steps, at: now)
+            }
         }
     }
 

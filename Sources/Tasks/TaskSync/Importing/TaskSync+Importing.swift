@@ -221,6 +221,12 @@ extension TaskSync {
             isBack: file.deleted != nil)
         if let mutation {
             try transaction.append(mutation)
+            if let old = shadow?.item, view.exists, contents.item.series != nil {
+                let new = TaskItem(fields: try transaction.document(name).fields(pendingTimes: .previous))
+                let known = TaskItem(fields: view.fields(pendingTimes: .previous))
+                _ = try archiveOccurrence(
+                    completedBy: new, in: old, beside: known, always: false, engine, transaction)
+            }
             if let step { try UndoSteps(transaction).add([step.step], at: time) }
         }
         let new = FileRow(

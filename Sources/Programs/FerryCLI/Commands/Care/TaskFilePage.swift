@@ -40,6 +40,8 @@ extension FerryTool {
 
                     checklist: reset, if completing an occurrence reopens the items '- [x] …' of the notes
 
+                    archive: each, if each completed occurrence stays as a task of its own
+
                     title: if the title cannot be a file name, such as AC/DC tickets
 
                     All other keys are synced too and come back unchanged, and so does a value that Ferry does not
