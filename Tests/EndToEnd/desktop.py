@@ -7,6 +7,8 @@ from harness import until
 
 PYTHON = "/usr/bin/python3"  # python3-dbusmock is a package of the system.
 SERVICE, PATH = "org.freedesktop.Notifications", "/org/freedesktop/Notifications"
+LOGIN, LOGIN_PATH = "org.freedesktop.login1", "/org/freedesktop/login1"
+SESSION = f"{LOGIN_PATH}/session/_31"
 
 
 class Desktop:
@@ -16,8 +18,10 @@ class Desktop:
         self.socket = machine.run_dir / "bus"
         self.log = machine.home / "desktop.log"
         self.environment = {**os.environ, "DBUS_SESSION_BUS_ADDRESS": f"unix:path={self.socket}"}
-        machine.environment["DBUS_SESSION_BUS_ADDRESS"] = f"unix:path={self.socket}"
-        self.bus = self.server = self.systemd = None
+        # The login manager is on the same bus as the notification server, and not that of the tests' machine.
+        for bus in ("SESSION", "SYSTEM"):
+            machine.environment[f"DBUS_{bus}_BUS_ADDRESS"] = f"unix:path={self.socket}"
+        self.bus = self.server = self.systemd = self.logind = None
 
     def start_bus(self):
         self.socket.unlink(missing_ok=True)
@@ -39,6 +43,25 @@ class Desktop:
         until(lambda: self.owns(name), "the service manager")
         self.call(name, path, "org.freedesktop.DBus.Mock.AddMethod", f"{name}.Manager", "StartTransientUnit",
                   "ssa(sv)a(sa(sv))", "o", 'ret = dbus.ObjectPath("/job")')
+
+    def start_login(self, **hints):
+        """A login manager with one graphical session of the user, which has these properties."""
+        self.logind = self.mock(LOGIN, LOGIN_PATH, f"{LOGIN}.Manager")
+        until(lambda: self.owns(LOGIN), "the login manager")
+        add = "org.freedesktop.DBus.Mock.AddObject"
+        self.call(LOGIN, LOGIN_PATH, add, f"{LOGIN_PATH}/user/self", f"{LOGIN}.User",
+                  f"{{'Display': <('1', objectpath '{SESSION}')>}}", "@a(ssss) []")
+        hints = {"IdleHint": False, "LockedHint": False, **hints}
+        self.call(LOGIN, LOGIN_PATH, add, SESSION, f"{LOGIN}.Session", self.variants(hints), "@a(ssss) []")
+        return self
+
+    def hint(self, **hints):
+        """Changes properties of the user's session."""
+        self.call(LOGIN, SESSION, "org.freedesktop.DBus.Mock.UpdateProperties", f"{LOGIN}.Session", self.variants(hints))
+
+    @staticmethod
+    def variants(hints):
+        return "{" + ", ".join(f"'{name}': <{str(value).lower()}>" for name, value in hints.items()) + "}"
 
     def mock(self, *arguments):
         with open(self.log, "a") as log:
@@ -102,5 +125,5 @@ class Desktop:
             process.wait()
 
     def stop(self):
-        for process in (self.server, self.systemd, self.bus):
+        for process in (self.server, self.systemd, self.logind, self.bus):
             self.end(process)

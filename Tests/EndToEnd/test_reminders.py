@@ -194,6 +194,49 @@ def test_a_snooze_ends_with_a_notice_and_with_the_occurrence(root, desk):
     assert desk.ferry("snooze", "Anna", "sometime", check=False).returncode == 2
 
 
+def test_an_idle_or_locked_machine_waits_a_minute_or_until_it_is_used(root, desk):
+    clock = Clock(built_library(root, "wrong-clock"), root / "clock")
+    desk.daemon.environment = {**desk.environment, **clock.environment}
+    desk.desktop.start_bus().start_server().start_login(IdleHint=True)
+    desk.start()
+    ready(desk)
+    desk.ferry("add", "Call Anna", f"due:{soon(1)}")
+    until(lambda: [r["state"] for r in desk.json("reminders")["reminders"]] == ["waiting"], "it to be due")
+    desk.desktop.stays(0)
+    clock.set(63)
+    assert '"Call Anna"' in desk.desktop.shows(1)[0]
+    desk.desktop.hint(IdleHint=False, LockedHint=True)
+    desk.ferry("add", "Call Ben", f"due:{soon(64)}")
+    until(lambda: [r["state"] for r in desk.json("reminders")["reminders"]] == ["shown", "waiting"], "it to be due")
+    desk.desktop.stays(1)
+    desk.desktop.hint(LockedHint=False)
+    assert '"Call Ben"' in desk.desktop.shows(2)[1]
+    # Without the login manager the user counts as present.
+    desk.desktop.hint(LockedHint=True)
+    desk.desktop.end(desk.desktop.logind)
+    desk.ferry("add", "Call Carla", f"due:{soon(64)}")
+    assert '"Call Carla"' in desk.desktop.shows(3)[2]
+
+
+def test_what_is_done_at_the_machine_in_use_is_not_shown_on_the_idle_one(root, desks):
+    laptop, desk = desks
+    clock = Clock(built_library(root, "wrong-clock"), root / "clock")
+    desk.desktop.start_login(IdleHint=True)
+    desk.stop()
+    desk.daemon.environment = {**desk.environment, **clock.environment}
+    desk.start()
+    ready(desk)
+    laptop.ferry("add", "Call Anna", f"due:{soon(3)}")
+    laptop.ferry("add", "Call Ben", f"due:{soon(3)}")
+    agree(laptop, desk)
+    laptop.desktop.shows(2)
+    laptop.ferry("done", "Anna")
+    agree(laptop, desk)
+    clock.set(70)
+    assert '"Call Ben"' in desk.desktop.shows(1)[0]
+    desk.desktop.stays(1)
+
+
 def test_done_pressed_late_does_not_complete_the_next_occurrence(desks):
     laptop, desk = desks
     laptop.ferry("add", "Water plants", f"due:{soon(4)}", "every:1d")
@@ -312,6 +355,17 @@ def switches(machine):
     return counts
 
 
+def timers(machine):
+    """The seconds after which each of the daemon's timers on the real-time clock expires next."""
+    found = []
+    for file in Path(f"/proc/{machine.daemon.process.pid}/fdinfo").iterdir():
+        fields = dict(line.split(": ", 1) for line in file.read_text().splitlines() if ": " in line)
+        if fields.get("clockid") == "0":
+            assert fields["ticks"] == "0" and fields["it_interval"] == "(0, 0)", fields
+            found.append(int(fields["it_value"].strip("()").split(",")[0]))
+    return found
+
+
 def test_nothing_wakes_between_reminders(root, desk):
     """A daemon with reminders to come wakes as often as one that is muted."""
     desk.desktop.start_bus().start_server()
@@ -328,9 +382,11 @@ def test_nothing_wakes_between_reminders(root, desk):
         after = [switches(machine) for machine in (desk, muted)]
         grown = [{name: count - old.get(name, 0) for name, count in new.items() if count != old.get(name, 0)}
                  for old, new in zip(before, after)]
-        # The thread that waits for the timer, the bus, and the directories.
+        # The thread that waits for the timer, the bus, and the directories. The others have rhythms of their own,
+        # which polling of any kind would exceed by more than this.
         assert not any(name == "poller" for name, _ in grown[0]), grown
-        assert sum(grown[0].values()) <= sum(grown[1].values()) + 3, grown
+        assert sum(grown[0].values()) <= sum(grown[1].values()) + 15, grown
+        assert [time for time in timers(desk) if abs(time - 900) < 30], timers(desk)
     finally:
         muted.stop()
 

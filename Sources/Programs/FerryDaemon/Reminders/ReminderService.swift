@@ -20,6 +20,7 @@ actor ReminderService: Service {
     private let logger: Logger
     private let wake: AsyncSignal
     private let desktop: DesktopNotices
+    private let presence: SessionPresence
     private let zones = TimeZones()
 
     private var state: ReminderState
@@ -47,6 +48,7 @@ actor ReminderService: Service {
         let signal = hub.subscribe()
         wake = signal
         desktop = DesktopNotices(logger: logger, onEvent: { signal.set() })
+        presence = SessionPresence(logger: logger, onChange: { signal.set() })
         let bytes = (try? FileSystem.readIfPresent(directory.reminders, limit: Self.stateLimit)) ?? nil
         state = bytes.flatMap(ReminderState.init) ?? ReminderState(since: Clocks.wallSeconds())
     }
@@ -71,6 +73,7 @@ actor ReminderService: Service {
         self.timer = timer
         await withTaskGroup(of: Void.self) { group in
             group.addTask { [desktop] in await desktop.run() }
+            group.addTask { [presence] in await presence.run() }
             group.addTask { [wake] in while (try? await timer.wait()) != nil { wake.set() } }
             group.addTask { [wake] in await Self.watchTimeZone { wake.set() } }
             group.addTask { await self.takeTurns() }
@@ -171,7 +174,7 @@ actor ReminderService: Service {
         let zone = ZoneOffsets { Int64(LocalTime(seconds: $0)?.offset ?? 0) }
         return ReminderPlanner.Situation(
             now: Clocks.wallSeconds(), zone: zone, zones: { [zones] in zones[$0] }, user: await account.user,
-            canShow: canShow)
+            canShow: canShow, isIdle: await presence.isAway)
     }
 
     private func take(_ event: DesktopNotices.Event) async {
