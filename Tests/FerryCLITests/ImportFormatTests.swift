@@ -1,3 +1,4 @@
+import CivilTime
 import Control
 import JSON
 import Recurrence
@@ -59,7 +60,7 @@ struct ImportFormatTests {
             #expect(ExchangeDate(text) == nil)
         }
         let day = try #require(ExchangeDate("2026-07-01"))
-        #expect(ExchangeDate(basic: day.basicUTC, midnightIsDate: true) == day)
+        #expect(ExchangeDate(basic: day.basicUTC(), midnightIsDate: true) == day)
         #expect(ExchangeDate(basic: "20261201T170000")?.text == "2026-12-01T17:00")
         #expect(ExchangeDate(basic: "2026120") == nil && ExchangeDate(basic: "20261201T1700000") == nil)
     }
@@ -155,11 +156,11 @@ struct ImportFormatTests {
         #expect(
             record.change.due == "2026-12-01T17:00" && record.change.tags == ["x", "y,z"]
                 && record.change.notes == "a\nb\n")
-        #expect(record.change.texts == ["recurrence": "FREQ=WEEKLY"])
-        #expect(
-            record.changes == [
-                "DUE is the time on the clock in Europe/Berlin", "X-ODD is left out", "its VALARM is left out",
-            ])
+        #expect(record.change.texts == ["recurrence": "FREQ=WEEKLY", "tzid": "Europe/Berlin"])
+        #expect(record.changes == ["X-ODD is left out", "its VALARM is left out"])
+        let odd = "BEGIN:VTODO\r\nSUMMARY:a\r\nDUE;TZID=Custom/X:20261201T170000\r\nEND:VTODO\r\n"
+        let unzoned = try #require(CalendarFile(odd).records.first).record.get()
+        #expect(unzoned.changes == ["DUE is the time on the clock in Custom/X"] && unzoned.change.texts.isEmpty)
         #expect(found.count == 3 && found.dropFirst().allSatisfy { (try? $0.record.get()) == nil })
     }
 
@@ -179,9 +180,9 @@ struct ImportFormatTests {
         let task = sample
         var recurred = task
         recurred.head = "---\ncomplete_instances: [2026-11-28]\n---\n"
-        #expect(CalendarFile.component(recurred).leftOut == ["field color", "its earlier occurrences"])
-        let (lines, icsLeftOut) = CalendarFile.component(task)
-        let file = CalendarFile.file([lines])
+        let today = try #require(CalendarDay("2026-11-28"))
+        #expect(CalendarFile.file([recurred], today: today).leftOut == [["field color", "its earlier occurrences"]])
+        let (file, icsLeftOut) = CalendarFile.file([task], today: today)
         #expect(file.split(separator: "\r\n").allSatisfy { $0.utf8.count <= 75 })
         let table = CSVFile.table([task])
         let object = TaskwarriorFile.object(task)
@@ -194,9 +195,9 @@ struct ImportFormatTests {
             #expect(record.change.title == task.summary.title && record.change.priority == .medium)
             #expect(record.change.tags == task.summary.tags && record.change.list == "Home/Kitchen")
             #expect(record.change.notes == task.notes && record.change.texts["scheduled"] == "2026-11-28")
-            #expect(record.change.due.flatMap { ExchangeDate($0) }?.basicUTC == "20261201T160000Z")
+            #expect(record.change.due.flatMap { ExchangeDate($0) }?.basicUTC() == "20261201T160000Z")
         }
-        #expect(icsLeftOut == ["field color"] && records[0].change.texts["recurrence"] == "FREQ=WEEKLY")
+        #expect(icsLeftOut == [["field color"]] && records[0].change.texts["recurrence"] == "FREQ=WEEKLY")
         #expect(table[1].leftOut.isEmpty && records[1].change.texts["color"] == "red")
         #expect(object.leftOut == ["recurrence every 1w"] && records[2].change.texts["color"] == "red")
         #expect(TaskwarriorFile.uuid(of: "a") != TaskwarriorFile.uuid(of: "b"))
@@ -209,6 +210,24 @@ struct ImportFormatTests {
         #expect(
             todo.change.title == task.summary.title && todo.change.priority == .medium
                 && todo.change.due == "2026-12-01T17:00")
+    }
+
+    @Test("A time in a zone is exported with it, and is the same after an import")
+    func zones() throws {
+        let today = try #require(CalendarDay("2026-11-28"))
+        var task = sample
+        (task.summary.due, task.fields["tzid"]) = ("2026-12-01T17:00", "America/New_York")
+        let (file, leftOut) = CalendarFile.file([task, task], today: today)
+        let lines = file.replacing("\r\n ", with: "").split(separator: "\r\n")
+        #expect(leftOut[0] == ["field color"] && lines.count { $0 == "TZID:America/New_York" } == 1)
+        #expect(lines.contains("DUE;TZID=America/New_York:20261201T170000"))
+        let autumn: [Substring] = [
+            "BEGIN:STANDARD", "DTSTART:20261101T020000", "TZOFFSETFROM:-0400", "TZOFFSETTO:-0500", "END:STANDARD",
+        ]
+        #expect(lines.contains(autumn))
+        let record = try CalendarFile(file).records[0].record.get()
+        #expect(record.change.due == "2026-12-01T17:00" && record.change.texts["tzid"] == "America/New_York")
+        #expect(TaskwarriorFile.object(task).text.contains("\"due\":\"20261201T220000Z\""))
     }
 
     @Test func `a calendar is read where a value begins with a mark that combines with the sign before it`() throws {

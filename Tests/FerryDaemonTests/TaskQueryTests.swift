@@ -1,4 +1,6 @@
+import CivilTime
 import Control
+import SystemIO
 import TaskModel
 import TaskSync
 import Testing
@@ -51,6 +53,27 @@ struct TaskQueryTests {
     @Test func `all up to a date`() throws {
         let through = try ids(TaskFilter(due: "through:2026-11-27", today: "2026-11-21"))
         #expect(try through == ids(TaskFilter(due: "week", today: "2026-11-21")))
+    }
+
+    @Test func `a due time of a task with a zone is that on the clocks here`() throws {
+        var task = sample("a", "x", due: "2026-11-21T09:00")
+        #expect(task.localDue == nil && task.dueDay?.description == "2026-11-21")
+        func expected(_ instant: Int64) throws -> String {
+            let local = try #require(LocalTime(seconds: instant))
+            func padded(_ number: Int) -> String { (number < 10 ? "0" : "") + String(number) }
+            return "\(local.day)T\(padded(local.hour)):\(padded(local.minute))"
+        }
+        // 14 hours east of UTC, and 12 hours west.
+        task.zone = "Pacific/Kiritimati"
+        let east = task
+        #expect(try task.localDue == expected(1_795_201_200))
+        task.zone = "Etc/GMT+12"
+        #expect(try task.localDue == expected(1_795_294_800))
+        let days = [east, task].compactMap(\.dueDay?.daysSinceEpoch)
+        #expect(days.count == 2 && days[0] < days[1])
+        #expect(TaskOrder(east) < TaskOrder(task))
+        task.zone = "No/Such"
+        #expect(task.localDue == nil)
     }
 
     @Test func `a due word that means nothing is an error`() {

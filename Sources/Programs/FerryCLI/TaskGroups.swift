@@ -63,8 +63,9 @@ struct TaskGroups {
         case .list:
             return [task.list.isEmpty ? ("", "Inbox") : ("1" + task.list.lowercased() + "\u{0}" + task.list, task.list)]
         case .due:
-            let heading = AgendaHeading(task.due, today: today).text
-            guard let day = task.due.flatMap({ CalendarDay($0.prefix(10)) }) else { return [("9", heading)] }
+            let due = task.localDue ?? task.due
+            let heading = AgendaHeading(due, today: today).text
+            guard let day = due.flatMap({ CalendarDay($0.prefix(10)) }) else { return [("9", heading)] }
             return [(day < today ? "0" : "1\(day)", heading)]
         case .priority:
             let place = TaskSummary.Priority.allCases.firstIndex(of: task.priority) ?? 0

@@ -8,7 +8,7 @@ struct TaskTable {
     /// Columns: short id, box, priority, title, due, tags, attachments, sync mark, and for tasks with
     /// a checklist its progress. On a terminal the progress and the tags follow the title, which alone
     /// is shortened to fit. Below 80 columns a title is shown without its list, and the sync mark as
-    /// its sign.
+    /// its sign. A due time is that on the clocks here on a terminal, and elsewhere as it is written.
     func print(_ tasks: [TaskSummary], showsList: Bool) {
         let length = shortIDLength(tasks.map(\.id))
         guard terminal.isInteractive else {
@@ -41,7 +41,7 @@ struct TaskTable {
             task.isCompleted ? "[x]" : "[ ]",
             task.priority == .none ? "" : task.priority.rawValue,
             showsList && !task.list.isEmpty ? "\(task.list)/\(task.title)" : task.title,
-            task.due ?? "",
+            (terminal.isInteractive ? task.localDue : nil) ?? task.due ?? "",
             task.tags.map { "+\($0)" }.joined(separator: " "),
             task.attachmentCount == 0 ? "" : "📎\(task.attachmentCount)",
             mark(task.sync),

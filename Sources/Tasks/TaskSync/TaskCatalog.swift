@@ -11,6 +11,8 @@ package struct TaskCatalog: Sendable {
         package var isCompleted: Bool
         package var priority: Priority?
         package var due: Due?
+        /// The name of the time zone of a due time without an offset; nil for the reader's.
+        package var zone: String?
         package var tags: [String]
         package var list: String?
         package var attachmentCount: Int

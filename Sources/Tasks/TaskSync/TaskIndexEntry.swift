@@ -40,6 +40,7 @@ struct TaskIndexEntry: Sendable {
         entry = TaskCatalog.Entry(
             id: id, title: item.title, isCompleted: item.isCompleted(in: reading.vocabulary),
             priority: item.priority(in: reading.vocabulary), due: item.anyDue,
+            zone: item.anyDue?.kind == .localTime ? item.zoneName : nil,
             tags: item.anyTags, list: item.listId, attachmentCount: attachmentCount,
             checklist: checklist.items.isEmpty
                 ? nil

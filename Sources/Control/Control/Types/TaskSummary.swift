@@ -39,6 +39,9 @@ package struct TaskSummary: JSONCodable, Hashable {
     package var priority: Priority
     /// The due date, `2026-11-30`, or an RFC 3339 time with an offset; nil if there is none.
     package var due: String?
+    /// The due time on the clocks of this device, `2026-11-30T17:00`, if `due` has an offset or the task
+    /// a time zone; nil otherwise.
+    package var localDue: String?
     package var tags: [String]
     /// The name of the list; empty for the default list.
     package var list: String
@@ -82,6 +85,7 @@ package struct TaskSummary: JSONCodable, Hashable {
         case "completed": isCompleted = value.booleanValue ?? false
         case "priority": priority = value.stringValue.flatMap(Priority.init) ?? .none
         case "due": due = value.stringValue
+        case "localDue": localDue = value.stringValue
         case "tags": tags = value.arrayValue?.compactMap(\.stringValue) ?? []
         case "list": list = value.stringValue ?? ""
         case "attachments": attachmentCount = Int(value.integerValue ?? 0)
@@ -103,7 +107,7 @@ package struct TaskSummary: JSONCodable, Hashable {
         .members(
             ("id", id.asJSON), ("title", title.asJSON), ("completed", isCompleted.ifTrue),
             ("priority", priority == .none ? nil : priority.rawValue.asJSON), ("due", due?.asJSON),
-            ("tags", tags.ifAny),
+            ("localDue", localDue?.asJSON), ("tags", tags.ifAny),
             ("list", list.isEmpty ? nil : list.asJSON),
             ("attachments", attachmentCount == 0 ? nil : attachmentCount.asJSON),
             ("checklist", checklist.map { .members(("done", $0.doneCount.asJSON), ("items", $0.count.asJSON)) }),

@@ -23,7 +23,7 @@ struct TaskOrder: Comparable {
     init(_ task: TaskCatalog.Entry, by key: Key = .due) {
         self.key = key
         isCompleted = task.isCompleted
-        day = task.due?.day.daysSinceEpoch ?? .max
+        day = task.dueDay?.daysSinceEpoch ?? .max
         priority = task.priority?.rawValue ?? .max
         title = task.title.lowercased()
         id = task.id

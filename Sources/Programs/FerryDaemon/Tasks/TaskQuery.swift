@@ -79,7 +79,7 @@ struct TaskQuery {
 
     private func matchesDue(_ task: TaskCatalog.Entry) -> Bool {
         if case .any = due { return true }
-        guard let day = task.due?.day else {
+        guard let day = task.dueDay else {
             if case .none = due { return true }
             return false
         }

@@ -10,6 +10,7 @@ extension TaskSummary {
             id: task.id, title: task.title, isCompleted: task.isCompleted, priority: Priority(task.priority),
             due: task.due?.text, tags: task.tags, list: listName ?? "",
             attachmentCount: task.attachmentCount, sync: sync, path: path)
+        localDue = task.localDue
         checklist = task.checklist.map { Checklist(doneCount: Int($0.doneCount), count: Int($0.count)) }
     }
 }

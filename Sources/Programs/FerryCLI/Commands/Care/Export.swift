@@ -87,9 +87,9 @@ private struct TextExport {
             terminal.print("[\n" + objects.map(\.text).joined(separator: ",\n") + "\n]")
             note(zip(tasks, objects.map(\.leftOut)))
         case .ics:
-            let components = tasks.map(CalendarFile.component)
-            terminal.print(CalendarFile.file(components.map(\.lines)) + "\r")
-            note(zip(tasks, components.map(\.leftOut)))
+            let file = CalendarFile.file(tasks, today: context.due.today)
+            terminal.print(file.text + "\r")
+            note(zip(tasks, file.leftOut))
         }
         try StandardOutput.check()
         return .success

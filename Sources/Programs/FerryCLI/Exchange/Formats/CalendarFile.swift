@@ -1,11 +1,13 @@
+import CivilTime
 import Control
 import Recurrence
+import SystemIO
 
 /// The tasks (`VTODO`) of an iCalendar file, RFC 5545.
 ///
 /// The properties that Ferry has no field for are kept as fields or reported, record by record.
-/// Only days and times of day are read: a time with `TZID` is the time on the clock there, and is
-/// reported, since a file of Ferry has no zone.
+/// A zone (`TZID`) is read by its name; its description in the file (`VTIMEZONE`) is not. A time of a
+/// zone that this machine does not have is the time on the clock there, and is reported.
 struct CalendarFile {
     private struct Property {
         var name: String
@@ -51,6 +53,8 @@ struct CalendarFile {
             }
         }
     }
+
+    private static let zones = TimeZones()
 
     private var components: [(name: String, properties: [Property], inner: [String])] = []
 
@@ -168,6 +172,10 @@ struct CalendarFile {
             return nil
         }
         if let zone = property.parameters["TZID"], date.second != nil, date.offset == nil {
+            if zones[zone] != nil, [zone, nil].contains(record.change.texts["tzid"]) {
+                record.change.texts["tzid"] = zone
+                return date
+            }
             record.changes.append("\(property.name) is the time on the clock in \(zone)")
         }
         return date
@@ -180,9 +188,12 @@ struct CalendarFile {
         let summary = task.summary
         var leftOut: [String] = []
         var lines = ["BEGIN:VTODO", "UID:\(summary.id)@ferry"]
+        let zone = Self.zone(of: task)
         func date(_ name: String, _ text: String) {
             guard let date = ExchangeDate(text) else { return leftOut.append("\(name.lowercased()) '\(text)'") }
-            lines.append(date.second == nil ? "\(name);VALUE=DATE:\(date.basic)" : "\(name):\(date.basic)")
+            let isZoned = date.second != nil && date.offset == nil
+            let parameter = date.second == nil ? ";VALUE=DATE" : isZoned ? zone.map { ";TZID=\($0.name)" } ?? "" : ""
+            lines.append("\(name)\(parameter):\(date.basic)")
         }
         func stamp(_ name: String, _ time: String?) {
             guard let time, let moment = ExchangeDate(String(time.prefix(19)) + "Z") else { return }
@@ -205,16 +216,28 @@ struct CalendarFile {
         lines.append("STATUS:\(summary.isCompleted ? "COMPLETED" : "NEEDS-ACTION")")
         if summary.isCompleted { stamp("COMPLETED", task.completedTime) }
         if let (rule, _) = ExchangeRecurrence.rule(of: task.fields) { lines.append("RRULE:\(rule)") }
-        leftOut += task.leftOutFields(besides: ["scheduled", "createdDate", "completedDate"])
+        let written: Set = ["scheduled", "createdDate", "completedDate"]
+        leftOut += task.leftOutFields(besides: zone == nil ? written : written.union(["tzid"]))
         return (lines + ["END:VTODO"], leftOut)
     }
 
-    /// Returns the text of a file with the components, without the end of its last line. Lines are
-    /// folded to 75 bytes.
-    static func file(_ components: [[String]]) -> String {
+    /// Returns the zone of the times of a task that have no offset; nil if it has none that is known.
+    private static func zone(of task: TaskDetail) -> CalendarZone? {
+        task.fields["tzid"].flatMap { name in zones[name].map { CalendarZone(name: name, offsets: $0) } }
+    }
+
+    /// Returns the text of a file with the tasks and their zones, without the end of its last line, and
+    /// what is left out of each task. Lines are folded to 75 bytes.
+    ///
+    /// - Parameter today: The day around which changes of the clocks are described.
+    static func file(_ tasks: [TaskDetail], today: CalendarDay) -> (text: String, leftOut: [[String]]) {
+        let components = tasks.map { component($0) }
+        let zones = Dictionary(tasks.compactMap { zone(of: $0).map { ($0.name, $0) } }, uniquingKeysWith: { $1 })
+        let descriptions = zones.sorted { $0.key < $1.key }.flatMap { $0.value.lines(around: today) }
         let lines =
-            ["BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//Ferry//Ferry//EN"] + components.joined() + ["END:VCALENDAR"]
-        return lines.map(folded).joined(separator: "\r\n")
+            ["BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//Ferry//Ferry//EN"] + descriptions
+            + components.flatMap(\.lines) + ["END:VCALENDAR"]
+        return (lines.map(folded).joined(separator: "\r\n"), components.map(\.leftOut))
     }
 
     private static func folded(_ line: String) -> String {

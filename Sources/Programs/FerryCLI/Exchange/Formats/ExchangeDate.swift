@@ -71,6 +71,13 @@ struct ExchangeDate: Hashable {
         if midnightIsDate, second == 0 { (second, offset) = (nil, nil) }
     }
 
+    /// Creates a time on the clock from seconds since 1970, as if the clock showed UTC.
+    init(local: Int64) {
+        let time = UTCTime(seconds: local)
+        day = time.day
+        second = Int(time.microsecondOfDay / 1_000_000)
+    }
+
     /// The form of `due` in files.
     var text: String {
         guard let second else { return day.description }
@@ -89,9 +96,13 @@ struct ExchangeDate: Hashable {
         return Self.utc(Int64(day.daysSinceEpoch) * UTCTime.secondsPerDay + Int64(second - offset))
     }
 
-    /// The basic form in UTC of the moment on this machine. A date is its first moment.
-    var basicUTC: String {
+    /// The basic form in UTC of the moment on this machine, or in the zone of a time without an offset.
+    /// A date is its first moment.
+    func basicUTC(in zone: ZoneOffsets? = nil) -> String {
         if offset != nil { return basic }
+        if let zone, let second {
+            return Self.utc(zone.instant(ofLocal: Int64(day.daysSinceEpoch) * UTCTime.secondsPerDay + Int64(second)))
+        }
         guard let moment = LocalTime.seconds(on: day, second: second ?? 0) else { return basic }
         return Self.utc(moment)
     }

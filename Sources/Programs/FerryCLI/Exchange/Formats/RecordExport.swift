@@ -1,5 +1,6 @@
 import Control
 import JSON
+import SystemIO
 
 /// Writes tasks in the formats of other programs.
 enum ExportFormat: String, CaseIterable {
@@ -73,16 +74,19 @@ extension TodoLine {
 }
 
 extension TaskwarriorFile {
+    private static let zones = TimeZones()
+
     /// Returns a task as a JSON object.
     static func object(_ task: TaskDetail) -> ExportedRecord {
         let (summary, fields) = (task.summary, task.fields)
+        let zone = fields["tzid"].flatMap { zones[$0] }
         var object = JSONObject()
         object["uuid"] = .string(uuid(of: summary.id))
         object["description"] = .string(summary.title)
         object["status"] = .string(summary.isCompleted ? "completed" : "pending")
         func moment(_ key: String, _ text: String?) {
             guard let date = text.flatMap({ ExchangeDate($0) }) else { return }
-            object[key] = .string(date.basicUTC)
+            object[key] = .string(date.basicUTC(in: zone))
         }
         moment("entry", fields["createdDate"] ?? task.createdTime.map { String($0.prefix(19)) + "Z" })
         if summary.isCompleted {
