@@ -83,7 +83,7 @@ package struct MorningMailService: Service {
             _ = try await identity.morningMails.claim(entry, day: entry.sentDay, next: next)
             return
         }
-        let tasks = try await TasksOfAccount(store()).open(of: entry.account)
+        let tasks = try await TasksOfAccount(store()).open(of: entry.account, dueBy: now)
         let digest = MorningDigest(tasks, at: now, in: zone) { zones[$0] }
         guard try await identity.morningMails.claim(entry, day: today, next: next), let digest else { return }
         let end = identity.endOfMails(token: entry.token)
