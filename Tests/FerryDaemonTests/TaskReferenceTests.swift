@@ -40,6 +40,18 @@ struct TaskReferenceTests {
         #expect(TaskReference("oats56").find(in: tasks) == .task("oats5678901234567890"))
     }
 
+    @Test func `words that match a recurring task and its kept occurrences are the task`() {
+        var tasks = [
+            sample("Qq000000000000000000", "Water plants 2026-11-28", done: true),
+            sample("Rr000000000000000000", "Water plants"),
+            sample("Ss000000000000000000", "Water plants 2026-12-01", done: true),
+        ]
+        #expect(TaskReference("plants").find(in: tasks) == .task("Rr000000000000000000"))
+        #expect(TaskReference("plants 2026-12-01").find(in: tasks) == .task("Ss000000000000000000"))
+        tasks.append(sample("Tt000000000000000000", "Water plants indoors"))
+        #expect(TaskReference("plants").find(in: tasks) != .task("Rr000000000000000000"))
+    }
+
     @Test func `a whole word of a title beats a part of one`() {
         let tasks = [
             sample("Qq000000000000000000", "Plan the party"), sample("Rr000000000000000000", "Planning meeting"),

@@ -48,6 +48,7 @@ struct TaskReference {
         if byTitle.count > 1 {
             let whole = byTitle.filter { task in searched.allSatisfy { $0.isWhole(in: task.title) } }
             if !whole.isEmpty { byTitle = whole }
+            byTitle = Self.withoutKeptOccurrences(byTitle)
         }
         if byID.count == 1, byTitle.isEmpty || text.utf8.count >= Self.clearPrefix { return .task(byID[0].id) }
         if byID.isEmpty, byTitle.count == 1 { return .task(byTitle[0].id) }
@@ -55,6 +56,18 @@ struct TaskReference {
         if found.isEmpty { return .nothing }
         let sorted = TaskOrder.sorted(found.map(TaskCatalog.Box.init))
         return .candidates(sorted.prefix(Self.candidateLimit).map(\.entry.id))
+    }
+
+    /// Returns the recurring task if all others are kept occurrences of it, whose titles are its title and
+    /// their day; otherwise all tasks.
+    private static func withoutKeptOccurrences(_ tasks: [TaskCatalog.Entry]) -> [TaskCatalog.Entry] {
+        guard let series = tasks.min(by: { $0.title.utf8.count < $1.title.utf8.count }) else { return tasks }
+        let start = series.title + " "
+        let isSeries = tasks.allSatisfy { task in
+            task.id == series.id
+                || task.title.hasPrefix(start) && CivilDate(String(task.title.dropFirst(start.count))) != nil
+        }
+        return isSeries ? [series] : tasks
     }
 
     /// Returns the path below the tasks directory, if the text is such a path. Absolute paths start
