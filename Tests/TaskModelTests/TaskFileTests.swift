@@ -133,7 +133,7 @@ import Testing
         ("---\ntitle: x\n", TaskFileProblem.Code.unterminatedFrontMatter, 1), ("---", .unterminatedFrontMatter, 1),
         ("---\na: b: c\n---\n", .malformedFrontMatter, 2), ("---\nx: 1\na: 'b\n---\nbody\n", .malformedFrontMatter, 3),
         ("---\na: 1\nb: 2\na: 3\n---\n", .duplicateKey, 4), ("---\n- a\n---\n", .malformedFrontMatter, 2),
-        ("---\njust text\n---\n", .malformedFrontMatter, 2), ("---\na: &x 1\nb: *x\n---\n", .malformedFrontMatter, 3),
+        ("---\njust text\n---\n", .malformedFrontMatter, 2), ("---\na: 1\nb: *x\n---\n", .malformedFrontMatter, 3),
         ("---\n\"\": 1\n---\n", .unusableKey, 2), ("---\na: 1\n__x__: 1\n---\n", .unusableKey, 3),
         ("---\n? [a]\n: 1\n---\n", .unusableKey, 2), ("a\nb\u{0}", .notText, 2),
     ])
