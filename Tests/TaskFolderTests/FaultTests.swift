@@ -134,7 +134,7 @@ struct FaultTests {
         let read = try stamp()
         try disk.write("b.md", bytes("other"))
         let other = try TaskPath("b.md")
-        _ = try folder.setIdentifier(other, to: "other", of: #require(try folder.stamp(other)))
+        _ = try folder.setMark(other, to: FileMark(task: "other"), of: #require(try folder.stamp(other)))
         before("rename") { try $0.rename("b.md", to: "a.md", .replacing) }
         guard case .changed(.some) = try folder.move(path, to: TaskPath("c.md"), expecting: .stamp(read)) else {
             Issue.record("moved another file")
@@ -244,7 +244,7 @@ struct FaultTests {
     @Test func `a file that replaced another is not reported as that one`() throws {
         try disk.save("b.md", bytes("other"))
         before("set the attribute of") { try $0.rename("b.md", to: "a.md", .replacing) }
-        #expect(try folder.setIdentifier(path, to: "a", of: stamp()) == nil)
+        #expect(try folder.setMark(path, to: FileMark(task: "a"), of: stamp()) == nil)
         #expect(try folder.identifier(path) == nil)
     }
 

@@ -87,7 +87,7 @@ struct TrashTests {
         // Whether the file system supports attributes is tested on the root's marker.
         try grounds.save(RootMarker.path, "root")
         try grounds.save("Work/X.md", "one")
-        let known = try #require(try folder.setIdentifier(path, to: "x", of: grounds.stamp("Work/X.md")))
+        let known = try #require(try folder.setMark(path, to: FileMark(task: "x"), of: grounds.stamp("Work/X.md")))
         func takeBack() throws -> Bool {
             // A file whose directory is gone does not keep others from coming back.
             try folder.takeBackFromTrash([TaskPath("Gone/X.md"): known, path: known]) == [path]
@@ -100,7 +100,7 @@ struct TrashTests {
         #expect(try takeBack())
         #expect(try folder.read(path).bytes == bytes("two"))
         #expect(try !takeBack())
-        _ = try folder.setIdentifier(path, to: "x", of: grounds.stamp("Work/X.md"))
+        _ = try folder.setMark(path, to: FileMark(task: "x"), of: grounds.stamp("Work/X.md"))
         _ = try trash(grounds, [item("Work/X.md")])
         #expect(try !takeBack())
     }

@@ -19,7 +19,7 @@ struct WritingTests {
         // Only root may mount; 4096 is MS_BIND.
         guard mount(far, path + "/Far", nil, 4096, nil) == 0 else { return }
         try grounds.save("a.md", "one\n")
-        _ = try grounds.folder.setIdentifier(TaskPath("a.md"), to: "T", of: try grounds.stamp("a.md"))
+        _ = try grounds.folder.setMark(TaskPath("a.md"), to: FileMark(task: "T"), of: try grounds.stamp("a.md"))
         let before = try grounds.stamp("a.md")
         let moved = try grounds.folder.move(TaskPath("a.md"), to: TaskPath("Far/b.md"), expecting: .stamp(before))
         let after = try grounds.stamp("Far/b.md")
@@ -60,7 +60,7 @@ struct WritingTests {
         try grounds.user.setMode("a.md", 0o444)
         let write = FolderWrite(
             path: try TaskPath("a.md"), bytes: bytes("two"), expecting: .stamp(try grounds.stamp("a.md")),
-            identifier: "T")
+            mark: FileMark(task: "T"))
         #expect(try grounds.folder.write([write])[0].get() == .written(try grounds.stamp("a.md")))
         #expect(try grounds.text("a.md") == "two")
         #expect(try grounds.user.status("a.md").mode == 0o444)
@@ -128,7 +128,7 @@ struct WritingTests {
         let tagged = try grounds.user.setAttribute(
             "a.md", FileAttribute(name: "user.tag", value: bytes("red")), of: nil)
         let results = grounds.folder.write([
-            FolderWrite(path: try TaskPath("a.md"), bytes: bytes("two"), expecting: .anything, identifier: "id7")
+            FolderWrite(path: try TaskPath("a.md"), bytes: bytes("two"), expecting: .anything, mark: FileMark(task: "id7"))
         ])
         #expect(try results[0].get() == .written(grounds.stamp("a.md")))
         #expect(try grounds.user.status("a.md").mode == 0o640)
@@ -146,10 +146,22 @@ struct WritingTests {
         let path = try TaskPath("a.md")
         #expect(try grounds.folder.identifier(path) == nil)
         guard let before = try grounds.folder.stamp(path),
-            let stamp = try grounds.folder.setIdentifier(path, to: "id7", of: before)
+            let stamp = try grounds.folder.setMark(path, to: FileMark(task: "id7"), of: before)
         else { return }
         #expect(try grounds.stamp("a.md") == stamp)
         #expect(try grounds.folder.identifier(path) == "id7")
+    }
+
+    @Test func `a mark names a task, and perhaps an account`() {
+        for mark in [FileMark(task: "T"), FileMark(task: "T", account: "a/b"), FileMark(task: "T", account: "")] {
+            #expect(FileMark(parsing: mark.bytes) == mark)
+        }
+        #expect(FileMark(parsing: bytes("T")) == FileMark(task: "T"))
+        #expect(FileMark(task: "T", account: "alice").bytes == bytes("T/alice"))
+        // An account that there is no room for is left out, so that the task can still be read.
+        let long = FileMark(task: "T", account: String(repeating: "a", count: 255))
+        #expect(long.bytes == bytes("T"))
+        #expect(FileMark(parsing: Array(repeating: 65, count: 257)) == nil && FileMark(parsing: [0xFF]) == nil)
     }
 
     @Test(arguments: DiskKind.allCases) func `a batch writes what it can and reports the result of each file`(

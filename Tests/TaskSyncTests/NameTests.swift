@@ -59,11 +59,8 @@ import Testing
         #expect(await laptop.eventually { (try? await laptop.sync.isSettled()) == true && laptop.commitCount > 0 })
         let task = try #require(await laptop.sync.task(atPath: "Trip.md"))
         for (name, text) in [("Trip.md", "go\n"), ("Copy.md", "new\n")] {
-            let file = try FileDescriptor(path: "\(desk.root)/new-file", [.write, .create, .exclusive])
-            try file.write(bytes: text)
             // What another account's directory has is the file of no task here, also later.
-            #expect(try file.setAttribute("user.ferry.id", to: Array((name == "Trip.md" ? task : "another").utf8)))
-            rename("\(desk.root)/new-file", desk.path(name))
+            try desk.place(name, text, mark: name == "Trip.md" ? task : "another")
         }
         #expect(
             await desk.eventually { await desk.sync.allProblems.map(\.code) == ["not-identified", "not-identified"] })
@@ -102,8 +99,49 @@ import Testing
         await third.stop()
         await laptop.stop()
     }
+
+    @Test(arguments: [true, false]) func `a task that only lost states knew keeps its id, if the file names the account`(
+        isNamed: Bool
+    ) async throws {
+        let store = MemoryDocumentStore(Machine.database)
+        let (laptop, home) = (try await Machine(store), try TemporaryDirectory())
+        let first = try await Machine(store, home: home)
+        #expect(await first.eventually { await first.client.currentStatus.isCurrent })
+        first.remote.cut(true)
+        try first.write("New.md", "new\n")
+        #expect(await first.eventually { await first.sync.task(atPath: "New.md") != nil })
+        let task = try #require(await first.sync.task(atPath: "New.md"))
+        let path = try TaskPath("New.md")
+        let folder = DirectoryTaskFolder(path: "\(home.path)/Tasks")
+        guard let mark = try folder.mark(path) else { return await first.stop() }
+        #expect(mark == FileMark(task: task, account: "alice"))
+        await first.stop()
+        // The task of a file that another account has marked, or an earlier version, may be anybody's.
+        if !isNamed { _ = try folder.setMark(path, to: FileMark(task: task), of: #require(try folder.stamp(path))) }
+        try laptop.place("Copied.md", "new\n", mark: isNamed ? "\(task)/alice" : "\(task)/bob")
+        #expect(await laptop.eventually { await laptop.sync.task(atPath: "Copied.md") != nil })
+        #expect((await laptop.sync.task(atPath: "Copied.md") == task) == isNamed)
+        for name in ["replica.db", "replica.db-wal", "replica.db-shm"] {
+            try? FileSystem.remove("\(home.path)/\(name)")
+        }
+        let second = try await Machine(store, home: home)
+        #expect(await second.eventually { await second.sync.task(atPath: "New.md") != nil })
+        let found = await second.sync.task(atPath: "New.md")
+        #expect((found == task) == isNamed)
+        for machine in [laptop, second] {
+            #expect(await machine.eventually { await machine.hasUnited(isNamed ? 1 : 2) })
+        }
+        await second.stop()
+        await laptop.stop()
+    }
 }
 
-extension FileDescriptor {
-    fileprivate func write(bytes text: String) throws(SystemError) { try write(Array(text.utf8)) }
+extension Machine {
+    /// Puts a file with an attribute of Ferry's into the tasks directory.
+    fileprivate func place(_ name: String, _ text: String, mark: String) throws {
+        let file = try FileDescriptor(path: "\(root)/new-file", [.write, .create, .exclusive])
+        try file.write(Array(text.utf8))
+        #expect(try file.setAttribute("user.ferry.id", to: Array(mark.utf8)))
+        rename("\(root)/new-file", path(name))
+    }
 }

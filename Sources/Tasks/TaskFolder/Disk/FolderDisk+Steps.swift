@@ -92,12 +92,9 @@ extension FolderDisk {
     // MARK: Identifiers
 
     /// Returns the extended attribute `user.ferry.id`; nil if there is none.
-    func identifier(of path: TaskPath) throws(FolderError) -> String? {
+    func mark(of path: TaskPath) throws(FolderError) -> FileMark? {
         let attributes = try translating { () throws(SystemError) in try self.attributes(path.string) }
-        guard let value = attributes.first(where: { $0.name == identifierAttribute })?.value, value.count <= 256 else {
-            return nil
-        }
-        return String(validating: value, as: UTF8.self)
+        return attributes.first { $0.name == identifierAttribute }.flatMap { FileMark(parsing: $0.value) }
     }
 
     /// Whether files here can have an identifier, as far as that can be found out.

@@ -37,7 +37,7 @@ extension DiskTaskFolder {
         // back. One without an identifier may as well be new here, where the one that was
         // moved has got yet another name.
         if !isDirectory, let there = try disk.statusIfPresent(target), !FileStamp(there).isFile(of: FileStamp(before)),
-            (try? disk.identifier(of: target)) ?? nil != nil,
+            (try? disk.mark(of: target)) ?? nil != nil,
             try disk.renameExclusively(target.string, to: path.string).isDone
         {
             return .changed(FileStamp(there))

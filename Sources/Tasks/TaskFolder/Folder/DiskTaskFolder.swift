@@ -174,15 +174,15 @@ package final class DiskTaskFolder<Disk: FolderDisk>: TaskFolder {
         }
     }
 
-    package func identifier(_ path: TaskPath) throws(FolderError) -> String? { try disk.identifier(of: path) }
+    package func mark(_ path: TaskPath) throws(FolderError) -> FileMark? { try disk.mark(of: path) }
 
-    package func setIdentifier(
-        _ path: TaskPath, to identifier: String, of before: FileStamp
+    package func setMark(
+        _ path: TaskPath, to mark: FileMark, of before: FileStamp
     ) throws(FolderError) -> FileStamp? {
         let isSet = try translating { () throws(SystemError) in
             // Another task's file may have been put in the place meanwhile.
             try disk.setAttribute(
-                path.string, FileAttribute(name: identifierAttribute, value: Array(identifier.utf8)), of: before.inode)
+                path.string, FileAttribute(name: identifierAttribute, value: mark.bytes), of: before.inode)
         }
         guard isSet, let after = try stamp(path) else { return nil }
         // An edit since then must not be taken for the echo of this call.

@@ -183,7 +183,7 @@ struct DiskTrash<Disk: FolderDisk> {
         let stamp = FileStamp(status)
         // An item that was moved in its known state has an identifier; one that a program has just put in
         // its place has none.
-        let isUnmarked = try disk.identifier(of: trashed) == nil && disk.keepsIdentifiers
+        let isUnmarked = try disk.mark(of: trashed) == nil && disk.keepsIdentifiers
         // Copied there from another file system it has another inode.
         let isCopy = (stamp.size, stamp.modified) == (known.size, known.modified)
         let isNews = stamp.isFile(of: known) ? !stamp.hasContent(of: known) : isUnmarked && !isCopy

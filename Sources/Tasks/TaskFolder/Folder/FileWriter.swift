@@ -96,9 +96,9 @@ struct FileWriter<Disk: FolderDisk> {
     private func attributes(for write: FolderWrite, replacing: Bool) throws(FolderError) -> [FileAttribute] {
         // A file that cannot be read keeps none, but its content is replaced.
         var attributes = replacing ? (try? disk.attributes(write.path.string)) ?? [] : []
-        if let identifier = write.identifier {
+        if let mark = write.mark {
             attributes.removeAll { $0.name == identifierAttribute }
-            attributes.append(FileAttribute(name: identifierAttribute, value: Array(identifier.utf8)))
+            attributes.append(FileAttribute(name: identifierAttribute, value: mark.bytes))
         }
         return attributes
     }

@@ -14,13 +14,13 @@ package struct FolderWrite: Sendable {
     package var bytes: [UInt8]
     package var expecting: FileExpectation
     /// The value of the attribute `user.ferry.id`, on file systems with attributes.
-    package var identifier: String?
+    package var mark: FileMark?
 
-    package init(path: TaskPath, bytes: [UInt8], expecting: FileExpectation, identifier: String? = nil) {
+    package init(path: TaskPath, bytes: [UInt8], expecting: FileExpectation, mark: FileMark? = nil) {
         self.path = path
         self.bytes = bytes
         self.expecting = expecting
-        self.identifier = identifier
+        self.mark = mark
     }
 }
 

@@ -127,15 +127,15 @@ package protocol TaskFolder: AnyObject, Sendable {
     // MARK: Identity
 
     /// Returns the extended attribute `user.ferry.id`; nil if the file has none.
-    func identifier(_ path: TaskPath) throws(FolderError) -> String?
+    func mark(_ path: TaskPath) throws(FolderError) -> FileMark?
 
     /// Sets the extended attribute and returns the new stamp; nil if the file system does not
     /// support such attributes.
     ///
     /// - Parameter before: The stamp of the content that was read. If the file has other content by
     ///   now, this stamp is returned.
-    func setIdentifier(
-        _ path: TaskPath, to identifier: String, of before: FileStamp
+    func setMark(
+        _ path: TaskPath, to mark: FileMark, of before: FileStamp
     ) throws(FolderError) -> FileStamp?
 
     /// Whether files can have the attribute, as far as that can be determined by setting it on the
@@ -192,6 +192,9 @@ package protocol TaskFolder: AnyObject, Sendable {
 }
 
 extension TaskFolder {
+    /// Returns the id of the task that the attribute `user.ferry.id` names; nil if the file has none.
+    package func identifier(_ path: TaskPath) throws(FolderError) -> String? { try mark(path)?.task }
+
     package func trash(_ items: [TrashItem]) throws(FolderError) -> TrashOutcome {
         try trash(items, as: nextTrashName())
     }

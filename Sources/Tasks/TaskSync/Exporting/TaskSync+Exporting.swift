@@ -164,7 +164,11 @@ extension TaskSync {
                         task: item.task, path: path, list: knownList(list),
                         stamp: FileStamp.none, bytes: bytes)
                     writes.append(
-                        (row, FolderWrite(path: path, bytes: bytes, expecting: .absent, identifier: item.task)))
+                        (
+                            row,
+                            FolderWrite(
+                                path: path, bytes: bytes, expecting: .absent, mark: mark(of: item.task, at: path))
+                        ))
                 case .update(var row, let path, let bytes):
                     noteMisnamed(item.task, at: path, in: directory)
                     // Path and list change in one step: a file's directory must be that of the list
@@ -181,7 +185,8 @@ extension TaskSync {
                             (
                                 row,
                                 FolderWrite(
-                                    path: path, bytes: bytes, expecting: .stamp(row.stamp), identifier: item.task)
+                                    path: path, bytes: bytes, expecting: .stamp(row.stamp),
+                                    mark: mark(of: item.task, at: path))
                             ))
                     }
                 }
@@ -410,7 +415,7 @@ extension TaskSync {
     /// Whether this replica wrote the file just before it was interrupted.
     private func isOwnWrite(_ write: FolderWrite) async throws -> Bool {
         guard let content = try? folder.read(write.path) else { return false }
-        return content.bytes == write.bytes && (try? folder.identifier(write.path)) == write.identifier
+        return content.bytes == write.bytes && (try? folder.identifier(write.path)) == write.mark?.task
     }
 
     func remember(_ rows: [FileRow]) async throws {

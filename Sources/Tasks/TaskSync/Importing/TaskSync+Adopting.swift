@@ -36,7 +36,7 @@ extension TaskSync {
         let name = try await self.name(of: entry.id)
         let document = TaskItem(fields: try await client.document(name).fields(pendingTimes: .previous))
         guard let same = try? file.updated(to: document), same.bytes == file.bytes else { return false }
-        let stamp = (try? folder.setIdentifier(path, to: entry.id, of: content.stamp)) ?? content.stamp
+        let stamp = (try? folder.setMark(path, to: mark(of: entry.id, at: path), of: content.stamp)) ?? content.stamp
         let row = FileRow(task: entry.id, path: path, list: entry.list, stamp: stamp, bytes: content.bytes)
         try await client.transaction { try SyncTables($0).put(row) }
         index.set(path, FileIndex.Entry(task: row.task, stamp: row.stamp))

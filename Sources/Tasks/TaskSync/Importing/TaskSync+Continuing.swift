@@ -142,7 +142,7 @@ extension TaskSync {
 
     /// Assigns the file at a path to a task, and lets it be read.
     func take(_ path: TaskPath, _ stamp: FileStamp, for task: String) {
-        _ = try? folder.setIdentifier(path, to: task, of: stamp)
+        _ = try? folder.setMark(path, to: mark(of: task, at: path), of: stamp)
         index.set(path, FileIndex.Entry(task: task, stamp: FileStamp(unknownContentOf: stamp)))
     }
 

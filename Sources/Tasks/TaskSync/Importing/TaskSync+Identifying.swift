@@ -37,6 +37,7 @@ extension TaskSync {
             // there.
             guard let known = index.path(of: task) else { return try await isTask(task) }
             guard known != path else { return false }
+            if let other = (try? folder.identifier(known)) ?? nil, other != task { return true }
             guard index[known]?.stamp == FileStamp.none || unfinishedWrites[task] != nil else {
                 guard let there = try? folder.stamp(known) else { return folder.isAbsent(known) }
                 return index[known]?.stamp.isFile(of: there) == false && isOther(there, at: known, than: task)
@@ -100,14 +101,19 @@ extension TaskSync {
         }
     }
 
-    /// Whether a new file waits until the server has reported all tasks, because its identifier is
-    /// that of an unknown task: it was copied here before the documents arrived, or the state is
-    /// older than the file. As a new task it would be a duplicate.
-    func waitsForItsTask(
-        _ path: TaskPath, _ identifier: String?, claimed: [ImportedFile]
-    ) async throws -> Bool {
-        guard let identifier, index.path(of: identifier) == nil, !claimed.contains(where: { $0.task == identifier })
+    /// Whether a file's identifier is that of a task which this machine does not know: it was copied
+    /// here before the documents arrived, or the state is older than the file.
+    func isUnknown(_ identifier: String?, at path: TaskPath, claimed: [ImportedFile]) async throws -> Bool {
+        guard let identifier, identifier != index[path]?.task, index.path(of: identifier) == nil,
+            !claimed.contains(where: { $0.task == identifier })
         else { return false }
+        return try await !isTask(identifier)
+    }
+
+    /// Whether a file waits until the server has reported all tasks, because its identifier is that
+    /// of an unknown task. As a new task it would be a duplicate.
+    func waitsForItsTask(_ path: TaskPath, _ identifier: String?) async throws -> Bool {
+        guard let identifier else { return false }
         // This comes before the check of the status, so that a change in between is noticed.
         unidentified[identifier, default: []].insert(path)
         let isCurrent = await client.currentStatus.isCurrent
@@ -122,6 +128,23 @@ extension TaskSync {
                 message: "The file says that it is the file of a task that this machine does not know yet.",
                 hint: "It is synced as soon as the server can be reached."), for: path.string)
         return true
+    }
+
+    /// Whether a file becomes the task that it names, which neither this machine nor the server
+    /// has: it belongs to this account, so that a state which knew it is lost.
+    ///
+    /// Creations of one id on two machines are one task, also if the lost state had sent one that
+    /// arrives later. Of several files with that id the first one gets it; the others are copies.
+    func isReusable(_ mark: FileMark) async -> Bool {
+        guard mark.account == configuration.userID.rawValue else { return false }
+        return (try? await name(of: mark.task)) != nil
+    }
+
+    /// Returns the mark for the file of a task. It does not name the account in a list of another
+    /// user, who may take away the right to recreate the task.
+    func mark(of task: String, at path: TaskPath) -> FileMark {
+        let isHosted = lists.id(path.parent).map { hosts[$0] != nil } ?? false
+        return FileMark(task: task, account: isHosted ? nil : configuration.userID.rawValue)
     }
 
     /// Records that a file no longer waits for its task.

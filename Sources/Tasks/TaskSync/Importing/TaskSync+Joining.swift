@@ -94,7 +94,7 @@ extension TaskSync {
         await endPointless(transfers.current(of: made))
         forgetJoined(made)
         index.set(path, FileIndex.Entry(task: task, stamp: joined.stamp))
-        _ = try? folder.setIdentifier(path, to: task, of: entry.stamp)
+        _ = try? folder.setMark(path, to: mark(of: task, at: path), of: entry.stamp)
         if let files = try? path.attachmentsDirectory(), (try? folder.hasDirectory(files)) == true {
             movedAttachmentDirectories.insert(files)
         }

@@ -165,7 +165,8 @@ extension TaskSync {
 
     private func fill(_ path: TaskPath, of task: String, _ stamp: FileStamp) async throws {
         guard var row = try await client.reading({ try SyncTables($0).file(task) }), !row.bytes.isEmpty else { return }
-        let write = FolderWrite(path: path, bytes: row.bytes, expecting: .stamp(stamp), identifier: task)
+        let write = FolderWrite(
+            path: path, bytes: row.bytes, expecting: .stamp(stamp), mark: mark(of: task, at: path))
         unfilled[task] = nil
         switch folder.write([write]).first {
         case .success(.written(let stamp)):

@@ -108,7 +108,8 @@ extension TaskSync {
                 for: path.string)
             return nil
         }
-        let identifier = try? folder.identifier(path)
+        let mark = try? folder.mark(path)
+        let identifier = mark?.task
         // Another file may have just replaced this one. Its identifier says nothing about this
         // text.
         if let identifier, identifier != index[path]?.task,
@@ -117,8 +118,18 @@ extension TaskSync {
             changes.noteFound(path)
             return nil
         }
+        let namesUnknown = try await isUnknown(identifier, at: path, claimed: claimed)
         var (task, isNew) = try await identify(path, content, identifier, claimed: claimed, &replaced)
-        if isNew, try await waitsForItsTask(path, identifier, claimed: claimed) { return nil }
+        // It may have taken the place of a known file.
+        var isOther = isNew
+        if namesUnknown, !isNew { isOther = try await isForeign(content, identifier, where: task) }
+        if namesUnknown, isOther {
+            if try await waitsForItsTask(path, identifier) { return nil }
+            if let mark, await isReusable(mark) {
+                if !isNew { replaced.insert(task) }
+                (task, isNew) = (mark.task, true)
+            }
+        }
         if !isNew { endWait(of: path, for: task) }
         let deleted = isNew ? try await deletedFile(path, content.bytes, claimed: claimed) : nil
         if let deleted {
@@ -138,8 +149,9 @@ extension TaskSync {
         var stamp = content.stamp
         // An editor may have replaced the known file by a new one, which has no identifier. If that
         // is renamed, nothing else tells its task.
-        if identifier != task {
-            if let changed = try? folder.setIdentifier(path, to: task, of: stamp) {
+        let right = self.mark(of: task, at: path)
+        if mark != right {
+            if let changed = try? folder.setMark(path, to: right, of: stamp) {
                 stamp = changed
             } else if folder.isAbsent(path) {
                 // The file was just renamed and is read under its new name. Here it would be
