@@ -38,7 +38,9 @@ extension TaskSync {
         guard index[path] == nil, let now = (try? folder.stamp(path)) ?? nil else { return }
         let identifier = (try? folder.identifier(path)) ?? nil
         let known = identifier.map { index.path(of: $0) } ?? index.path(withInodeOf: now)
-        guard let known, folder.isAbsent(known) else { return }
+        guard let known, let entry = index[known], isSame(now, as: entry, identifier), folder.isAbsent(known) else {
+            return
+        }
         try await moved(known, path, now, afterDelete: false)
     }
 
