@@ -1,6 +1,7 @@
 import DocumentClient
 import DocumentModel
 import SystemIO
+import TaskFolder
 
 /// Handles tasks and lists that are behind: their files and directories have to be checked again,
 /// now, after a pause or after a restart.
@@ -27,6 +28,7 @@ extension TaskSync {
         try await removeDeletedLists()
         try await fillAgain()
         try await bringBackLeftAgain()
+        if folder.coveredLists.contains(where: isOnOtherFileSystem) { changes.askForScan() }
         if rememberedRetries != retries { try await acknowledge(through: nil) }
         try await settleVanishedLists()
         retryLater()
@@ -63,7 +65,8 @@ extension TaskSync {
     /// writable again.
     func retryLater() {
         let awaitsNews = !parents.isEmpty || vanishedLists.keys.contains(where: isNewlyMissed)
-        guard !retries.isEmpty || !retriedLists.isEmpty || awaitsNews else {
+        let hasCovered = !folder.coveredLists.isEmpty
+        guard !retries.isEmpty || !retriedLists.isEmpty || awaitsNews || hasCovered else {
             retryDelay = Backoff.firestore
             return
         }

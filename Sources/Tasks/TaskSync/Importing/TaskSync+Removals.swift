@@ -12,6 +12,7 @@ extension TaskSync {
     func importRemovals(_ paths: [TaskPath]) async throws {
         guard try await checkRoot() else { return }
         let paths = paths.filter { !isOutOfSight($0) }
+        if paths.contains(where: isOnOtherFileSystem) { return changes.askForScan() }
         var tasks: [String] = []
         var unwritten: [TaskPath] = []
         var attachments: [TaskPath] = []
