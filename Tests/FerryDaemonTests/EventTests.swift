@@ -1,6 +1,7 @@
 import Control
 import JSON
 import SystemIO
+import TaskModel
 import Testing
 
 @testable import FerryDaemon

@@ -6,8 +6,8 @@ import TaskModel
 
 /// Returns a catalog entry of a task.
 func sample(
-    _ id: String, _ title: String, done: Bool = false, priority: Priority? = nil, due: String? = nil,
-    tags: [String] = [], list: String? = nil
+    _ id: TaskID, _ title: String, done: Bool = false, priority: Priority? = nil, due: String? = nil,
+    tags: [String] = [], list: ListID? = nil
 ) -> TaskCatalog.Entry {
     TaskCatalog.Entry(
         id: id, title: title, isCompleted: done, priority: priority, due: due.flatMap { Due(parsing: $0) }, tags: tags,

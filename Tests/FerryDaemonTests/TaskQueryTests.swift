@@ -8,7 +8,7 @@ import Testing
 @testable import FerryDaemon
 
 struct TaskQueryTests {
-    private let lists = ["w": "Work", "h": "Home"]
+    private let lists: [ListID: String] = ["w": "Work", "h": "Home"]
     private let tasks = [
         sample("a", "Ship 1.0", priority: .high, due: "2026-11-20", list: "w"),
         sample("b", "Write notes", due: "2026-11-21T09:00", tags: ["Errands"], list: "w"),
@@ -17,7 +17,7 @@ struct TaskQueryTests {
         sample("f", "Dream", list: "gone"),
     ]
 
-    private func ids(_ filter: TaskFilter) throws -> [String] {
+    private func ids(_ filter: TaskFilter) throws -> [TaskID] {
         let query = try TaskQuery(filter, listNames: lists)
         return tasks.filter(query.matches).map(\.id)
     }
@@ -46,7 +46,7 @@ struct TaskQueryTests {
         ("today", ["a", "b"]), ("overdue", ["a"]), ("week", ["a", "b", "c"]), ("none", ["e", "f"]),
         ("2026-11-28", ["d"]),
     ])
-    func `due words refer to the day of the caller`(word: String, expected: [String]) throws {
+    func `due words refer to the day of the caller`(word: String, expected: [TaskID]) throws {
         #expect(try ids(TaskFilter(due: word, today: "2026-11-21")) == expected)
     }
 

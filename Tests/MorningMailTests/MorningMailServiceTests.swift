@@ -119,7 +119,7 @@ struct MorningMailServiceTests {
         return account.id
     }
 
-    private func addTask(_ id: String, _ title: String, due: String, of user: String, list: String? = nil) async throws
+    private func addTask(_ id: String, _ title: String, due: String, of user: String, list: ListID? = nil) async throws
     {
         let task = TaskItem(title: title, due: Due(parsing: due), listId: list, userId: UserID(user))
         try await write("tasks/\(id)", task.documentFields)

@@ -50,10 +50,10 @@ struct ReminderHistoryTests {
 
         var items: [TaskItem] { fields.map { TaskItem(fields: $0) } }
 
-        var reminders: [String: TaskReminders] {
+        var reminders: [TaskID: TaskReminders] {
             Dictionary(
                 uniqueKeysWithValues: items.enumerated().compactMap { index, item in
-                    TaskReminders(item).map { (String(index), $0) }
+                    TaskReminders(item).map { (TaskID(String(index)), $0) }
                 })
         }
 
@@ -70,7 +70,7 @@ struct ReminderHistoryTests {
             for key in plan.show.flatMap(\.keys) {
                 shownCounts[key, default: 0] += 1
                 if shownCounts[key] ?? 0 > 1 { violations.append("\(key) was shown twice") }
-                guard let task = Int(key.task), items.indices.contains(task) else { continue }
+                guard let task = Int(key.task.rawValue), items.indices.contains(task) else { continue }
                 let item = items[task]
                 if item.completed { violations.append("\(key) was shown although its task is completed") }
                 if let day = item.currentDate, item.instances[day]?.state == .done {

@@ -27,7 +27,7 @@ struct ReminderPlannerTests {
     @Test("A reminder is shown at its time, once, and the next wake is that of the next one")
     func once() throws {
         var planner = planner()
-        let tasks = ["a": try task(at: 10), "b": try task(at: 30)]
+        let tasks: [TaskID: TaskReminders] = ["a": try task(at: 10), "b": try task(at: 30)]
         var plan = planner.plan(tasks, in: situation(0))
         #expect(plan.show.isEmpty && plan.wakeAt == Self.start + 10)
         plan = planner.plan(tasks, in: situation(10))
@@ -41,7 +41,7 @@ struct ReminderPlannerTests {
     @Test("A restart shows nothing twice, and what was missed meanwhile once")
     func restarts() throws {
         var planner = planner()
-        let tasks = ["a": try task(at: 10), "b": try task(at: 30)]
+        let tasks: [TaskID: TaskReminders] = ["a": try task(at: 10), "b": try task(at: 30)]
         _ = planner.plan(tasks, in: situation(15))
         var next = ReminderPlanner(since: planner.since, shown: planner.shown, open: planner.open)
         let plan = next.plan(tasks, in: situation(40))
@@ -52,7 +52,9 @@ struct ReminderPlannerTests {
     @Test("After a suspend, several missed reminders are one summary in order of time")
     func suspends() throws {
         var planner = planner()
-        let tasks = ["a": try task(at: 3600), "b": try task(at: 1800), "c": try task(at: 90_000)]
+        let tasks: [TaskID: TaskReminders] = [
+            "a": try task(at: 3600), "b": try task(at: 1800), "c": try task(at: 90_000),
+        ]
         _ = planner.plan(tasks, in: situation(0))
         let plan = planner.plan(tasks, in: situation(7200))
         #expect(plan.show.map { $0.keys.map(\.task) } == [["b", "a"]])
@@ -62,8 +64,8 @@ struct ReminderPlannerTests {
     @Test("A few at one time are separate, many are one summary")
     func many() throws {
         var (few, many) = (planner(), planner())
-        let three = Dictionary(uniqueKeysWithValues: try (0..<3).map { ("t\($0)", try task(at: 10)) })
-        let ten = Dictionary(uniqueKeysWithValues: try (0..<10).map { ("t\($0)", try task(at: 10)) })
+        let three = Dictionary(uniqueKeysWithValues: try (0..<3).map { (TaskID("t\($0)"), try task(at: 10)) })
+        let ten = Dictionary(uniqueKeysWithValues: try (0..<10).map { (TaskID("t\($0)"), try task(at: 10)) })
         #expect(few.plan(three, in: situation(10)).show.count == 3)
         let summary = many.plan(ten, in: situation(10)).show
         #expect(summary.count == 1 && summary.first?.keys.count == 10)
@@ -72,7 +74,7 @@ struct ReminderPlannerTests {
     @Test("Without a desktop reminders wait, without waking, and become one summary when it comes")
     func waits() throws {
         var planner = planner()
-        let tasks = ["a": try task(at: 10), "b": try task(at: 500)]
+        let tasks: [TaskID: TaskReminders] = ["a": try task(at: 10), "b": try task(at: 500)]
         #expect(planner.plan(tasks, in: situation(20, canShow: false)).wakeAt == Self.start + 500)
         let waiting = planner.plan(tasks, in: situation(600, canShow: false))
         #expect(waiting.waitingCount == 2 && waiting.show.isEmpty && waiting.wakeAt == nil)
@@ -82,7 +84,7 @@ struct ReminderPlannerTests {
     @Test("A notice that could not be shown is shown later")
     func takesBack() throws {
         var planner = planner()
-        let tasks = ["a": try task(at: 10), "b": try task(at: 10)]
+        let tasks: [TaskID: TaskReminders] = ["a": try task(at: 10), "b": try task(at: 10)]
         let plan = planner.plan(tasks, in: situation(10))
         #expect(plan.show.count == 2)
         planner.takeBack(try #require(plan.show.first).id)
@@ -93,7 +95,7 @@ struct ReminderPlannerTests {
     @Test("A clock that is set back shows nothing again; one that was wrong does not silence what follows")
     func clocks() throws {
         var planner = planner()
-        let tasks = ["a": try task(at: 10), "b": try task(at: 4000)]
+        let tasks: [TaskID: TaskReminders] = ["a": try task(at: 10), "b": try task(at: 4000)]
         #expect(planner.plan(tasks, in: situation(20)).show.count == 1)
         let back = planner.plan(tasks, in: situation(-3600))
         #expect(back.show.isEmpty && back.close.isEmpty && back.wakeAt == Self.start + 4000)
@@ -109,7 +111,7 @@ struct ReminderPlannerTests {
         for after in [nil, try task(at: 9000), try task(at: 10, snooze: 600)] {
             var planner = planner()
             let shown = planner.plan(["a": try task(at: 10), "b": try task(at: 10)], in: situation(10)).show
-            var tasks = ["b": try task(at: 10)]
+            var tasks: [TaskID: TaskReminders] = ["b": try task(at: 10)]
             tasks["a"] = after
             let plan = planner.plan(tasks, in: situation(20))
             #expect(plan.show.isEmpty)
@@ -121,7 +123,7 @@ struct ReminderPlannerTests {
     @Test("A summary closes with its last task")
     func closesSummary() throws {
         var planner = planner()
-        let tasks = Dictionary(uniqueKeysWithValues: try (0..<5).map { ("t\($0)", try task(at: 10)) })
+        let tasks = Dictionary(uniqueKeysWithValues: try (0..<5).map { (TaskID("t\($0)"), try task(at: 10)) })
         #expect(planner.plan(tasks, in: situation(10)).show.count == 1)
         #expect(planner.plan(tasks.filter { $0.key == "t1" }, in: situation(20)).close.isEmpty)
         #expect(planner.plan([:], in: situation(30)).close.count == 1)
@@ -131,7 +133,7 @@ struct ReminderPlannerTests {
     func snoozes() throws {
         var planner = planner()
         #expect(planner.plan(["a": try task(at: 10, 700)], in: situation(10)).show.count == 1)
-        let tasks = ["a": try task(at: 10, 300, 700, snooze: 600)]
+        let tasks: [TaskID: TaskReminders] = ["a": try task(at: 10, 300, 700, snooze: 600)]
         #expect(planner.plan(tasks, in: situation(20)).wakeAt == Self.start + 600)
         let plan = planner.plan(tasks, in: situation(600))
         #expect(plan.show.map { $0.keys.map(\.reminder) } == [["snooze"]])
@@ -145,7 +147,7 @@ struct ReminderPlannerTests {
     @Test("An idle machine waits a minute, in which another one may settle the reminder")
     func idles() throws {
         var planner = planner()
-        let tasks = ["a": try task(at: 10)]
+        let tasks: [TaskID: TaskReminders] = ["a": try task(at: 10)]
         let waiting = planner.plan(tasks, in: situation(10, isIdle: true))
         #expect(waiting.show.isEmpty && waiting.wakeAt == Self.start + 70)
         var away = planner
@@ -156,9 +158,9 @@ struct ReminderPlannerTests {
     @Test("Moments before the first start, before the task was made, and of long ago are not shown")
     func old() throws {
         var planner = planner()
-        let tasks = ["a": try task(at: -5), "b": try task(at: 10, created: 20)]
+        let tasks: [TaskID: TaskReminders] = ["a": try task(at: -5), "b": try task(at: 10, created: 20)]
         #expect(planner.plan(tasks, in: situation(30)) == ReminderPlanner.Plan())
-        let ancient = ["c": try task(at: 100)]
+        let ancient: [TaskID: TaskReminders] = ["c": try task(at: 100)]
         #expect(planner.plan(ancient, in: situation(8 * 86_400)).show.isEmpty)
         #expect(planner.shown.isEmpty)
     }
@@ -166,7 +168,7 @@ struct ReminderPlannerTests {
     @Test("A dismissed notice is not shown again, and not closed twice")
     func dismisses() throws {
         var planner = planner()
-        let tasks = ["a": try task(at: 10)]
+        let tasks: [TaskID: TaskReminders] = ["a": try task(at: 10)]
         let notice = try #require(planner.plan(tasks, in: situation(10)).show.first)
         planner.forget(notice.id)
         #expect(planner.plan(tasks, in: situation(20)) == ReminderPlanner.Plan())
@@ -176,7 +178,8 @@ struct ReminderPlannerTests {
     @Test("An action on a notice of an occurrence that was completed elsewhere is recognized as late")
     func late() throws {
         var planner = planner()
-        let (today, tomorrow) = (["a": try task(at: 10)], ["a": try task(at: 86_410)])
+        let today: [TaskID: TaskReminders] = ["a": try task(at: 10)]
+        let tomorrow: [TaskID: TaskReminders] = ["a": try task(at: 86_410)]
         let key = try #require(planner.plan(today, in: situation(10)).show.first?.keys.first)
         #expect(planner.isCurrent(key, in: today, situation(20)))
         #expect(!planner.isCurrent(key, in: tomorrow, situation(20)))

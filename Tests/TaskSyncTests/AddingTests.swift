@@ -12,7 +12,7 @@ import Testing
         return edit
     }
 
-    private func code(_ result: Result<String, any Error>) -> TaskSyncError.Code? {
+    private func code(_ result: Result<TaskID, any Error>) -> TaskSyncError.Code? {
         guard case .failure(let error as TaskSyncError) = result else { return nil }
         return error.code
     }

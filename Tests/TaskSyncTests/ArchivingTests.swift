@@ -9,7 +9,7 @@ import Testing
 @Suite(.serialized) struct ArchivingTests {
     private let head = "---\nrecurrence: FREQ=DAILY\ndue: 2026-11-28\ntags: [home]\n"
 
-    private func series(_ machine: Machine) async throws -> String {
+    private func series(_ machine: Machine) async throws -> TaskID {
         try #require(await machine.sync.catalog.living.first { $0.title == "Water" }?.id)
     }
 

@@ -88,7 +88,7 @@ import Testing
                 for machine in [laptop, desk] {
                     #expect(await machine.eventually { (try? await machine.sync.isSettled()) == true })
                     let task = try #require(await machine.sync.task(atPath: "Trip.md"))
-                    let name = try DocumentName(database: Machine.database, collection: "tasks", id: task)
+                    let name = try DocumentName(task: task, in: Machine.database)
                     let stored = try await machine.client.transaction {
                         (try $0.document(name).fields(pendingTimes: .previous), try SyncTables($0).attachments())
                     }
@@ -131,7 +131,7 @@ import Testing
             try await desk.sync.withExclusiveAccess {
                 await desk.sync.queueUpload(task, "ticket.txt", size: 8)
                 try laptop.write("Trip.files/ticket.txt", "seat 13\n")
-                let name = try DocumentName(database: Machine.database, collection: "tasks", id: task)
+                let name = try DocumentName(task: task, in: Machine.database)
                 for try await snapshot in desk.client.snapshots(of: name, from: .cache) {
                     let fields = snapshot.documents.first?.fields(pendingTimes: .previous) ?? [:]
                     if TaskItem(fields: fields).attachments.values.contains(where: { $0.sha256 == hash }) { break }
@@ -226,7 +226,7 @@ import Testing
         #expect(await desk.eventually { await desk.sync.allTransfers.count == 1 })
         try laptop.write("Trip.files/ticket.txt", "seat 13\n")
         let task = try #require(await desk.sync.catalog.living.map(\.id).first)
-        let name = try DocumentName(database: Machine.database, collection: "tasks", id: task)
+        let name = try DocumentName(task: task, in: Machine.database)
         while case let (known, last) = try await desk.client.reading({ (try $0.document(name), $0.latestSequence) }),
             known["attachments"] == nil
         {

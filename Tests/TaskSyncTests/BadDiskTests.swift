@@ -393,7 +393,7 @@ import Testing
         #expect(
             await machine.eventually {
                 let attributes = (try? disk.attributes("Trip.md")) ?? []
-                return attributes.map(\.value) == [Array(task.utf8)]
+                return attributes.map(\.value) == [Array(task.rawValue.utf8)]
             })
         await machine.stop()
     }

@@ -58,7 +58,7 @@ import Testing
                 let seen = Timestamp(microseconds: 7)
                 try SyncTables(transaction).setSeenTime(seen)
                 let behind = try TaskSync.noteCreated(["b"], at: 0, transaction).knownTime
-                for task in ["a", "b"] { try SyncTables(transaction).setCreated(task, nil) }
+                for task: TaskID in ["a", "b"] { try SyncTables(transaction).setCreated(task, nil) }
                 try transaction.append(.delete(name))
                 return (seen, current == (try transaction.remoteTime), behind)
             }
@@ -198,7 +198,7 @@ import Testing
                     try DocumentName(database: Machine.database, path: "tasks/eves"),
                     fields: [
                         "title": .string("Day"), "notes": .string("# Day\n"), "userId": .string("alice"),
-                        "listId": .string(list), "createdBy": .string("eve's"),
+                        "listId": .string(list.rawValue), "createdBy": .string("eve's"),
                     ]))
         ])
         desk.remote.cut(false)

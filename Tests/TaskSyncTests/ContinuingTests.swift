@@ -11,7 +11,7 @@ import Testing
 /// Files that look new, and are those of tasks that exist already.
 @Suite(.serialized) struct ContinuingTests {
     /// A task with an attachment that both machines have.
-    private func withTask(_ body: (_ laptop: Machine, _ desk: Machine, _ task: String) async throws -> Void)
+    private func withTask(_ body: (_ laptop: Machine, _ desk: Machine, _ task: TaskID) async throws -> Void)
         async throws
     {
         try await withMachines(objects: MemoryObjectStore()) { laptop, desk in
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    private func task(of machine: Machine) async -> String? { await machine.sync.catalog.living.map(\.id).first }
+    private func task(of machine: Machine) async -> TaskID? { await machine.sync.catalog.living.map(\.id).first }
 
     @Test func `a file that is copied and removed at once has moved, with its attachments`() async throws {
         try await withTask { laptop, desk, task in

@@ -1,5 +1,6 @@
 import SystemIO
 import TaskFolder
+import TaskModel
 import Testing
 
 @testable import TaskSync
@@ -7,14 +8,16 @@ import Testing
 @Suite struct FileIndexTests {
     @Test func `what is beneath a directory is found at any depth`() throws {
         var index = FileIndex()
-        func set(_ path: String) throws { index.set(try TaskPath(path), FileIndex.Entry(task: path, stamp: .none)) }
+        func set(_ path: String) throws {
+            index.set(try TaskPath(path), FileIndex.Entry(task: TaskID(path), stamp: .none))
+        }
         for path in ["a.md", "Work/a.md", "Work/Sub/Deep/a.md", "Workshop/a.md"] { try set(path) }
         #expect(index.paths(beneath: .root).count == 4)
         let inWork = index.paths(beneath: try TaskPath("Work")).map(\.string).sorted()
         #expect(inWork == ["Work/Sub/Deep/a.md", "Work/a.md"])
         #expect(index.paths(beneath: try TaskPath("Work/Sub")).map(\.string) == ["Work/Sub/Deep/a.md"])
         #expect(index.paths(beneath: try TaskPath("a.md")).map(\.string) == ["a.md"])
-        for path in ["Work/a.md", "Work/Sub/Deep/a.md"] { index.remove(task: path) }
+        for path in ["Work/a.md", "Work/Sub/Deep/a.md"] { index.remove(task: TaskID(path)) }
         #expect(index.paths(beneath: try TaskPath("Work")).isEmpty)
         try set("Work/Sub/b.md")
         #expect(index.paths(beneath: try TaskPath("Work")).map(\.string) == ["Work/Sub/b.md"])
@@ -32,7 +35,7 @@ import Testing
             try order.map { seconds in
                 var stamp = FileStamp.none
                 stamp.changed.seconds = seconds
-                return (try TaskPath("\(seconds).md"), FileIndex.Entry(task: "\(seconds)", stamp: stamp))
+                return (try TaskPath("\(seconds).md"), FileIndex.Entry(task: TaskID("\(seconds)"), stamp: stamp))
             })
         #expect(index.path(withInodeOf: .none)?.string == "5.md")
     }

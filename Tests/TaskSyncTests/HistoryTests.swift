@@ -8,7 +8,7 @@ import Testing
 
 /// Who set what, what gave way, and the way back.
 @Suite(.serialized) struct HistoryTests {
-    private func task(of machine: Machine) async throws -> String {
+    private func task(of machine: Machine) async throws -> TaskID {
         // Another machine may well have a task before the bridge here has told the catalog.
         #expect(await machine.eventually { await machine.sync.catalog.count > 0 })
         let ids = await machine.sync.catalog.living.map(\.id)
@@ -196,12 +196,13 @@ import Testing
                 let undo = UndoSteps(transaction)
                 try undo.add([UndoStep(.edit, "a", before: item, after: TaskItem(title: "u"))], at: 0)
                 for round in 0..<4 {
-                    try undo.add((0..<200).map { UndoStep(.sync, "\(round) \($0)", before: item, after: item) }, at: 0)
+                    try undo.add(
+                        (0..<200).map { UndoStep(.sync, TaskID("\(round) \($0)"), before: item, after: item) }, at: 0)
                 }
                 #expect(try undo.lastCommand().map(\.task) == ["a"])
                 #expect(try undo.last(undoable: "0 199") == nil)
                 #expect(try undo.last(undoable: "3 0") != nil)
-                for number in 0..<600 { try undo.add([UndoStep(.remove, "c\(number)")], at: 0) }
+                for number in 0..<600 { try undo.add([UndoStep(.remove, TaskID("c\(number)"))], at: 0) }
                 #expect(try undo.last(undoable: "a") == nil)
                 #expect(try undo.last(undoable: "c99") == nil)
                 #expect(try undo.last(undoable: "c100") != nil)
@@ -212,7 +213,7 @@ import Testing
 
     @Test func `several tasks that one command deleted come back together`() async throws {
         try await withMachines { laptop, _ in
-            var tasks: [String] = []
+            var tasks: [TaskID] = []
             for title in ["One", "Two", "Three"] {
                 var edit = TaskEdit()
                 edit.title = title

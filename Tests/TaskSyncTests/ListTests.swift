@@ -104,7 +104,7 @@ import Testing
             func rename(_ old: String, _ new: String) async throws {
                 let list = try #require(lists.first { $0.value == old }?.key)
                 try await laptop.client.transaction { transaction in
-                    let name = try DocumentName(database: transaction.databaseName, collection: "lists", id: list)
+                    let name = try DocumentName(list: list, in: transaction.databaseName)
                     try transaction.append(.merge(name, [FieldPath(key: "name"): .string(new)]))
                 }
             }
@@ -196,7 +196,7 @@ import Testing
         #expect(
             await machine.eventually {
                 guard let task = await machine.sync.task(atPath: "Office/Ship.md") else { return false }
-                return (try? disk.attributes("Office/Ship.md").map(\.value)) == [Array(task.utf8)]
+                return (try? disk.attributes("Office/Ship.md").map(\.value)) == [Array(task.rawValue.utf8)]
             })
         #expect(await machine.eventually { await machine.hasUnited(1) })
         await machine.stop()
@@ -237,7 +237,7 @@ import Testing
         #expect(await desk.has("Work/Mend.md", "soon\n"))
         #expect(await laptop.eventually { (try? await laptop.sync.isSettled()) == true })
         let office = try #require(await laptop.sync.catalog.listNames.first { $0.value == "Office" }?.key)
-        let name = try DocumentName(database: Machine.database, collection: "lists", id: office)
+        let name = try DocumentName(list: office, in: Machine.database)
         try await laptop.sync.withExclusiveAccess {
             desk.rename("Office/Ship.md", to: "Work/Ship.md")
             rmdir(desk.path("Office"))
@@ -409,7 +409,7 @@ import Testing
         }
         await desk.sync.setPaused(true)
         let list = try #require(await desk.sync.catalog.listNames.first { $0.value == "Work/Sub/Deep" }?.key)
-        let name = try DocumentName(database: Machine.database, collection: "lists", id: list)
+        let name = try DocumentName(list: list, in: Machine.database)
         laptop.rename("Work/Sub/Deep", to: "Part")
         try await desk.hasHeard(of: "Part", for: name)
         try await desk.sync.withExclusiveAccess {
@@ -432,7 +432,7 @@ import Testing
         await desk.sync.setPaused(true)
         laptop.rename("Work", to: "Shop")
         let list = try #require(await desk.sync.catalog.listNames.first?.key)
-        let name = try DocumentName(database: Machine.database, collection: "lists", id: list)
+        let name = try DocumentName(list: list, in: Machine.database)
         try await desk.hasHeard(of: "Shop", for: name)
         desk.rename("Work", to: "Office")
         #expect(await laptop.has("Office/Ship.md", "now\n"))
@@ -469,7 +469,7 @@ import Testing
         try laptop.write("Work/Ship.md", "now\n")
         #expect(await laptop.eventually { await laptop.hasUnited(1) })
         let list = try #require(await laptop.sync.catalog.listNames.keys.first)
-        let name = try DocumentName(database: Machine.database, collection: "lists", id: list)
+        let name = try DocumentName(list: list, in: Machine.database)
         #expect(await laptop.eventually { await laptop.client.currentStatus.pendingCount == 0 })
         let deleted = try await laptop.remote.commit([Write(.delete(name))]).commitTime
         #expect(

@@ -178,7 +178,7 @@ final class Machine: Sendable {
 
 extension TaskSync {
     /// Adds one task and returns its id.
-    func add(_ edit: TaskEdit) async throws -> String { try #require(try await add([edit]).first).get() }
+    func add(_ edit: TaskEdit) async throws -> TaskID { try #require(try await add([edit]).first).get() }
 }
 
 /// Counts what goes to another remote, and refuses some of it.

@@ -5,6 +5,7 @@ import Simulation
 import SystemIO
 import SystemTestKit
 import TaskFolder
+import TaskModel
 import Testing
 
 @testable import TaskSync
@@ -60,7 +61,7 @@ import Testing
         let task = try #require(await laptop.sync.task(atPath: "Trip.md"))
         for (name, text) in [("Trip.md", "go\n"), ("Copy.md", "new\n")] {
             // What another account's directory has is the file of no task here, also later.
-            try desk.place(name, text, mark: name == "Trip.md" ? task : "another")
+            try desk.place(name, text, mark: name == "Trip.md" ? task.rawValue : "another")
         }
         #expect(
             await desk.eventually { await desk.sync.allProblems.map(\.code) == ["not-identified", "not-identified"] })
@@ -115,15 +116,18 @@ import Testing
         let path = try TaskPath("New.md")
         let folder = DirectoryTaskFolder(path: "\(home.path)/Tasks")
         guard let mark = try folder.mark(path) else { return await first.stop() }
-        #expect(mark == FileMark(task: task, account: "alice"))
+        #expect(mark == FileMark(task: task.rawValue, account: "alice"))
         await first.stop()
         // The task of a file that another account has marked, or an earlier version, may be anybody's.
-        if !isNamed { _ = try folder.setMark(path, to: FileMark(task: task), of: #require(try folder.stamp(path))) }
+        if !isNamed {
+            let stamp = try #require(try folder.stamp(path))
+            _ = try folder.setMark(path, to: FileMark(task: task.rawValue), of: stamp)
+        }
         try laptop.place("Copied.md", "new\n", mark: isNamed ? "\(task)/alice" : "\(task)/bob")
         #expect(await laptop.eventually { await laptop.sync.task(atPath: "Copied.md") != nil })
         #expect((await laptop.sync.task(atPath: "Copied.md") == task) == isNamed)
         for name in ["replica.db", "replica.db-wal", "replica.db-shm"] {
-            try? FileSystem.remove("\(home.path)/\(name)")
+            _ = try? FileSystem.remove("\(home.path)/\(name)")
         }
         let second = try await Machine(store, home: home)
         #expect(await second.eventually { await second.sync.task(atPath: "New.md") != nil })
@@ -140,9 +144,9 @@ import Testing
 extension Machine {
     /// Puts a file with an attribute of Ferry's into the tasks directory.
     fileprivate func place(_ name: String, _ text: String, mark: String) throws {
-        let file = try FileDescriptor(path: "\(root)/new-file", [.write, .create, .exclusive])
+        let file = try FileDescriptor(path: path("../new-file"), [.write, .create, .exclusive])
         try file.write(Array(text.utf8))
         #expect(try file.setAttribute("user.ferry.id", to: Array(mark.utf8)))
-        rename("\(root)/new-file", path(name))
+        rename("../new-file", to: name)
     }
 }

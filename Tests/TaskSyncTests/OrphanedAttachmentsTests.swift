@@ -4,6 +4,7 @@ import ObjectStorage
 import Synchronization
 import SystemIO
 import TaskFolder
+import TaskModel
 import Testing
 
 @testable import TaskSync

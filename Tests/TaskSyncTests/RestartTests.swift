@@ -8,6 +8,7 @@ import Simulation
 import SystemIO
 import SystemTestKit
 import TaskFolder
+import TaskModel
 import Testing
 
 @testable import TaskSync

@@ -7,6 +7,7 @@ import Simulation
 import Synchronization
 import SystemTestKit
 import TaskFolder
+import TaskModel
 import Testing
 
 @testable import TaskSync

@@ -1,4 +1,5 @@
 import ObjectStorage
+import TaskModel
 import Testing
 
 @testable import TaskSync
@@ -6,7 +7,8 @@ import Testing
 @Suite struct TransferListTests {
     private func transfer(_ number: Int, size: Int64, isUpload: Bool = true) -> Transfer {
         Transfer(
-            id: "id\(number)", task: "task\(number % 3)", attachment: isUpload ? nil : "a\(number)", name: "n\(number)",
+            id: "id\(number)", task: TaskID("task\(number % 3)"),
+            attachment: isUpload ? nil : AttachmentID("a\(number)"), name: "n\(number)",
             isUpload: isUpload, size: size)
     }
 

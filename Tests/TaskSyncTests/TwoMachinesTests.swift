@@ -6,6 +6,7 @@ import SQLite
 import Simulation
 import SystemIO
 import TaskFolder
+import TaskModel
 import Testing
 
 @testable import TaskSync
@@ -61,9 +62,9 @@ import Testing
             #expect(await desk.has("Shed/Mend.md", "soon\n"))
             let lists = await laptop.sync.catalog.listNames
             let office = try #require(lists.first { $0.value == "Office" }?.key)
-            let name = try DocumentName(database: Machine.database, collection: "lists", id: office)
+            let name = try DocumentName(list: office, in: Machine.database)
             let shed = try #require(await laptop.sync.catalog.listNames.first { $0.value == "Shed" }?.key)
-            let other = try DocumentName(database: Machine.database, collection: "lists", id: shed)
+            let other = try DocumentName(database: Machine.database, collection: "lists", id: shed.rawValue)
             try await laptop.client.merge(other, [FieldPath(key: "name"): .string("Work")])
             try await laptop.client.merge(name, [FieldPath(key: "name"): .string("Work")])
             for machine in [laptop, desk] {
@@ -129,7 +130,7 @@ import Testing
             await desk.sync.setPaused(true)
             try laptop.write("Note.md", "two\n")
             let task = try #require(await desk.sync.catalog.living.map(\.id).first)
-            let name = try DocumentName(database: Machine.database, collection: "tasks", id: task)
+            let name = try DocumentName(task: task, in: Machine.database)
             while case let (known, last) = try await desk.client.reading({ (try $0.document(name), $0.latestSequence) }),
                 known["notes"] != .string("two\n")
             {

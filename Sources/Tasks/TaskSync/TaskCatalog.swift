@@ -6,7 +6,7 @@ package import TaskModel
 /// decode 10,000 documents.
 package struct TaskCatalog: Sendable {
     package struct Entry: Sendable, Hashable {
-        package var id: String
+        package var id: TaskID
         package var title: String
         package var isCompleted: Bool
         package var priority: Priority?
@@ -14,7 +14,7 @@ package struct TaskCatalog: Sendable {
         /// The name of the time zone of a due time without an offset; nil for the reader's.
         package var zone: String?
         package var tags: [String]
-        package var list: String?
+        package var list: ListID?
         package var attachmentCount: Int
         /// The items of the checklists in the notes; nil if there are none.
         package var checklist: ChecklistCount?
@@ -43,22 +43,22 @@ package struct TaskCatalog: Sendable {
         package init(_ entry: Entry) { self.entry = entry }
     }
 
-    private var boxes: [String: Box] = [:]
+    private var boxes: [TaskID: Box] = [:]
     /// The moments of the tasks that remind their users, by id.
-    package private(set) var reminders: [String: TaskReminders] = [:]
+    package private(set) var reminders: [TaskID: TaskReminders] = [:]
     /// A number that is different whenever `reminders` has changed.
     package private(set) var remindersVersion: UInt64 = 0
     /// The names of the lists, by id.
-    package private(set) var listNames: [String: String] = [:]
+    package private(set) var listNames: [ListID: String] = [:]
     /// The users of shared lists, by list.
-    package private(set) var sharing: [String: ListSharing] = [:]
+    package private(set) var sharing: [ListID: ListSharing] = [:]
     /// The number of tasks that are not in the trash, the number of those that are open, and the
     /// number of tasks in the trash. They are kept up to date because every change asks for them.
     package private(set) var count = 0
     package private(set) var openCount = 0
     package var trashedCount: Int { boxes.count - count }
     /// The number of tasks that are not in the trash, by list.
-    private var counts: [String: Int] = [:]
+    private var counts: [ListID: Int] = [:]
 
     /// The tasks that are not in the trash.
     package var living: some Sequence<Entry> { all.filter { $0.deletion == nil } }
@@ -67,15 +67,15 @@ package struct TaskCatalog: Sendable {
 
     package var trashed: [Entry] { all.filter { $0.deletion != nil } }
 
-    private var all: LazyMapSequence<Dictionary<String, Box>.Values, Entry> { boxes.values.lazy.map(\.entry) }
+    private var all: LazyMapSequence<Dictionary<TaskID, Box>.Values, Entry> { boxes.values.lazy.map(\.entry) }
 
     /// Whether a list has tasks that are not in the trash. Every change of a list asks for it.
-    func hasLiving(inList list: String) -> Bool { counts[list] != nil }
+    func hasLiving(inList list: ListID) -> Bool { counts[list] != nil }
 
     /// Returns the tasks of a list, including those in the trash.
-    func tasks(ofList list: String) -> [String] { all.filter { $0.list == list }.map(\.id) }
+    func tasks(ofList list: ListID) -> [TaskID] { all.filter { $0.list == list }.map(\.id) }
 
-    package subscript(id: String) -> Entry? { boxes[id]?.entry }
+    package subscript(id: TaskID) -> Entry? { boxes[id]?.entry }
 
     mutating func update(_ facts: TaskIndexEntry) {
         guard let entry = facts.entry else { return remove(task: facts.id) }
@@ -84,12 +84,12 @@ package struct TaskCatalog: Sendable {
         tally(entry, 1)
     }
 
-    mutating func remove(task id: String) {
+    mutating func remove(task id: TaskID) {
         setReminders(nil, of: id)
         if let old = boxes.removeValue(forKey: id) { tally(old.entry, -1) }
     }
 
-    private mutating func setReminders(_ new: TaskReminders?, of task: String) {
+    private mutating func setReminders(_ new: TaskReminders?, of task: TaskID) {
         guard reminders[task] != new else { return }
         reminders[task] = new
         remindersVersion &+= 1
@@ -105,8 +105,8 @@ package struct TaskCatalog: Sendable {
     }
 
     mutating func update(list view: DocumentSnapshot) {
-        listNames[view.name.id] = view.exists ? TaskList(fields: view.fields).name : nil
+        listNames[view.name.list] = view.exists ? TaskList(fields: view.fields).name : nil
         let users = ListSharing(fields: view.fields)
-        sharing[view.name.id] = view.exists && !users.members.isEmpty ? users : nil
+        sharing[view.name.list] = view.exists && !users.members.isEmpty ? users : nil
     }
 }

@@ -12,13 +12,13 @@ struct TaskIndexEntry: Sendable {
         TaskLayout.fileName,
     ]
 
-    let id: String
+    let id: TaskID
     /// The catalog's entry; nil if the task does not exist.
     let entry: TaskCatalog.Entry?
     /// The moments at which it reminds its users; nil if it does not.
     let reminders: TaskReminders?
     /// The request for the name of its file; nil if it has no file.
-    let request: NameAllocator.Request?
+    let request: NameRequest?
     let hasAttachments: Bool
 
     /// Creates the entry of a document.
@@ -27,7 +27,7 @@ struct TaskIndexEntry: Sendable {
     ///   - view: The document. Only its fields in `fields` are needed.
     ///   - reading: The settings by which the task is read.
     init(_ view: DocumentSnapshot, in reading: TaskReading) {
-        id = view.name.id
+        id = view.name.task
         guard view.exists else {
             (entry, reminders, request, hasAttachments) = (nil, nil, nil, false)
             return
@@ -53,8 +53,8 @@ struct TaskIndexEntry: Sendable {
         request =
             isDeleted
             ? nil
-            : NameAllocator.Request(
-                place: item.listId ?? "", title: title, time: view.createTime,
+            : NameRequest(
+                place: item.listId, title: title, time: view.createTime,
                 isExact: TaskFileName.file(for: title).carriesTitle)
         hasAttachments = attachmentCount > 0
     }

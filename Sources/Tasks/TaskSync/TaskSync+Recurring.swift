@@ -16,8 +16,8 @@ extension TaskSync {
     /// other apps may have changed.
     ///
     /// - Returns: The tasks that have changed. The feed of changes reports them again.
-    func settleRecurring(_ views: [DocumentSnapshot]) async throws -> Set<String> {
-        var changed = Set<String>()
+    func settleRecurring(_ views: [DocumentSnapshot]) async throws -> Set<TaskID> {
+        var changed = Set<TaskID>()
         let today = today
         let rule = FieldPath(key: "fields").appending(TaskSeries.ruleKey)
         for view in views where view.exists && view[rule] != nil && !FileExport.isBeingDeleted(view) {
@@ -26,19 +26,19 @@ extension TaskSync {
             var settled = item
             settled.settleDates(on: today)
             guard !TaskDiff(from: item, to: settled).isEmpty else { continue }
-            try await change(view.name.id) { item in
+            try await change(view.name.task) { item in
                 var item = item
                 item.settleDates(on: today)
                 return item
             }
-            changed.insert(view.name.id)
+            changed.insert(view.name.task)
         }
         return changed
     }
 
     /// Returns the id of the task in which an occurrence is kept, which is the same on all machines.
-    nonisolated static func archiveID(of day: CivilDate, in series: String) -> String {
-        DocumentID.derived(from: "ferry occurrence\n\(series)\n\(day)")
+    nonisolated static func archiveID(of day: CivilDate, in series: TaskID) -> TaskID {
+        TaskID(DocumentID.derived(from: "ferry occurrence\n\(series)\n\(day)"))
     }
 
     /// Keeps the current occurrence as a task of its own if a change has completed it, and moves that
@@ -54,7 +54,7 @@ extension TaskSync {
         _ transaction: ReplicaTransaction
     ) throws -> [UndoStep] {
         let known = known ?? old
-        let series = engine.name.id
+        let series = engine.name.task
         for (day, instance) in known.instances where instance.state == .done && new.instances[day] == nil {
             try trash(archiveID(of: day, in: series), in: transaction)
         }

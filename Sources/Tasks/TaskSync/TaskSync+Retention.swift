@@ -143,9 +143,9 @@ extension TaskSync {
     }
 
     /// Deletes a task and its history, if the server still has it in the trash.
-    private func purge(_ task: String, _ retention: Retention, _ now: Retention.Moment) async throws {
+    private func purge(_ task: TaskID, _ retention: Retention, _ now: Retention.Moment) async throws {
         let (name, history) = try await client.reading { transaction in
-            let name = try DocumentName(database: transaction.databaseName, collection: "tasks", id: task)
+            let name = try DocumentName(task: task, in: transaction.databaseName)
             let entries = Query(parent: ParentName(name), collectionID: TaskHistory.collection)
             return (name, try transaction.documents(entries).map(\.name))
         }

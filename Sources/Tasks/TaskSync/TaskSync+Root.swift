@@ -114,7 +114,7 @@ extension TaskSync {
                 try tables.removeState("bound-anew")
                 return try lost.map { list in
                     try tables.remove(list: list)
-                    return try DocumentName(database: transaction.databaseName, collection: "lists", id: list)
+                    return try DocumentName(list: list, in: transaction.databaseName)
                 }
             })
         isReadopted = false

@@ -90,24 +90,24 @@ package actor TaskSync {
     var index = FileIndex()
     var lists = ListIndex()
     /// The lists of other users that this user may use, with their owners.
-    var hosts: [String: UserID] = [:]
+    var hosts: [ListID: UserID] = [:]
     /// The lists of other users that this user may use, but which exceed `followedLists`.
     var unfollowed: Set<DocumentName> = [] { didSet { noteUnfollowed() } }
     package internal(set) var catalog = TaskCatalog()
     /// The tasks that were recently created from new files here, by id.
-    var newborns: [String: Newborn] = [:]
+    var newborns: [TaskID: Newborn] = [:]
     /// The tasks that were created from new files here and that another machine may have created at
     /// the same time; see `join`.
-    var created: [String: CreatedTask] = [:]
+    var created: [TaskID: CreatedTask] = [:]
     var lastForgetting: Duration?
     /// Unread files with the names that tasks are to get, and since when they are awaited.
     var unreadFiles: [TaskPath: Duration] = [:]
     /// The files that were recently deleted here, by path.
     var deletedFiles: [TaskPath: DeletedFile] = [:]
     /// The names of the tasks' files.
-    var names = NameAllocator { TaskFileName.file(for: $0, number: $1).name }
+    var names = NameAllocator<TaskID> { TaskFileName.file(for: $0, number: $1).name }
     /// The names of the lists' directories.
-    var listBook = NameAllocator { name, number in
+    var listBook = NameAllocator<ListID> { name, number in
         (try? ListIndex.directory(named: name, from: number) { _ in false }.string) ?? "\(name) (\(number))"
     }
     /// The list directories that this machine has just renamed itself.
@@ -116,7 +116,7 @@ package actor TaskSync {
     /// under its old name.
     var vacated: Set<TaskPath> = []
     /// The contents that the last run was about to write to files but did not record, by task.
-    var unfinishedWrites: [String: [UInt8]] = [:]
+    var unfinishedWrites: [TaskID: [UInt8]] = [:]
     /// Moves that the last run announced and whose result could not be seen yet.
     var unfinishedMoves: [(from: TaskPath, to: TaskPath)] = []
     /// The directories that were not searched since the machine started. A power cut may have left
@@ -134,37 +134,37 @@ package actor TaskSync {
     var outOfSight: [TaskPath: TaskPath] = [:]
     /// Files with identifiers of tasks that are unknown here, until the server has reported all
     /// tasks.
-    var unidentified: [String: Set<TaskPath>] = [:]
+    var unidentified: [TaskID: Set<TaskPath>] = [:]
     /// Tasks whose new files may have been written by an interrupted run and renamed since. They
     /// get no files before the next scan has looked for these.
-    var soughtFiles: Set<String> = []
+    var soughtFiles: Set<TaskID> = []
     /// Whether the state file records that all files were checked in this boot; see `noteBoot`.
     var isBootNoted = false
     /// Files that a power cut has left empty and that could not be filled yet, for example because
     /// the disk is full, by task; see `fillEmptied`.
-    var unfilled: [String: (path: TaskPath, stamp: FileStamp)] = [:]
+    var unfilled: [TaskID: (path: TaskPath, stamp: FileStamp)] = [:]
     /// Lists whose directories do not have the right names because those are taken.
     var misnamedLists: Set<DocumentName> = []
     /// The former paths of list directories that are gone here while the lists may still contain
     /// tasks.
-    var vanishedLists: [String: TaskPath] = [:]
+    var vanishedLists: [ListID: TaskPath] = [:]
     /// The paths that those directories would have after the renames reported since.
-    var carriedLists: [String: TaskPath] = [:]
+    var carriedLists: [ListID: TaskPath] = [:]
     /// Directories that were created only to contain the directories of lists, and when. No list
     /// has their names.
     var parents: [TaskPath: Duration] = [:]
     /// Lists whose directories were not found when they were to be renamed, and since when.
-    var missedLists: [String: Duration] = [:]
+    var missedLists: [ListID: Duration] = [:]
     var attachments = AttachmentIndex()
     /// The history entries that were not dismissed.
     var openConflicts: Set<DocumentName> = []
-    var held: [String: Int64] = [:]
+    var held: [TaskID: Int64] = [:]
     var recentDeletes = ChangeWindow(.delete)
     /// The tasks whose files are gone and for which something is still to be done, with the
     /// reasons. They are planned again when their documents change.
-    var waiting: [String: Reason] = [:]
+    var waiting: [TaskID: Reason] = [:]
     /// The times at which files that went back to older versions were held for approval, by task.
-    var reverted: [String: Int64] = [:]
+    var reverted: [TaskID: Int64] = [:]
     var recentReverts = ChangeWindow(.revert)
     /// Whether more reverted files may follow, and when the last one was found.
     var isReviewingReverts = false
@@ -173,9 +173,9 @@ package actor TaskSync {
     /// The problems of the directory as a whole, by kind and path. Each scan renews them.
     var folderProblems: [String: SyncProblem] = [:]
     /// The tasks whose files changed during an export, which has to be repeated.
-    var retries: Set<String> = []
+    var retries: Set<TaskID> = []
     /// The retries that the state file contains.
-    var rememberedRetries: Set<String> = []
+    var rememberedRetries: Set<TaskID> = []
     /// Deleted lists whose directories are not empty.
     var deletedLists: Set<DocumentName> = []
     /// Lists whose directories could not be created.
@@ -183,7 +183,7 @@ package actor TaskSync {
     var retryDelay = Backoff.firestore
     var isRetryPlanned = false
     /// Tasks whose files do not have the right names because those are taken.
-    var misnamed: Set<String> = []
+    var misnamed: Set<TaskID> = []
     /// Known files that the scan in progress has not found.
     var missingInScan: Set<TaskPath> = []
     /// Whether the next directory that is found becomes the known one.
@@ -212,10 +212,10 @@ package actor TaskSync {
     var movedAttachmentDirectories: Set<TaskPath> = []
     /// Tasks that moved out of directories that no longer existed, with their attachments, by their
     /// files' former paths.
-    var strandedAttachments: [TaskPath: String] = [:]
+    var strandedAttachments: [TaskPath: TaskID] = [:]
     /// Attachments that were on this machine only when their tasks were deleted, by task; see
     /// `trashBeside`.
-    var orphanedAttachments: [String: OrphanedAttachments] = [:]
+    var orphanedAttachments: [TaskID: OrphanedAttachments] = [:]
     /// The paused transfers, by `Transfer.pauseKey`.
     var pausedTransfers: Set<String> = []
     /// Files that a user attached with a command although they have the names of unfinished ones,
@@ -225,7 +225,7 @@ package actor TaskSync {
     var declined: [String: OrphanedAttachments.Version] = [:]
     /// The files for which a task's document has no room, and the size of its contents at that time
     /// in bytes, by task.
-    var withoutRoom: [String: (names: Set<ExactText>, used: Int)] = [:]
+    var withoutRoom: [TaskID: (names: Set<ExactText>, used: Int)] = [:]
     /// Downloads that have requested a repair of their content, with the problem; see `damageKey`.
     var reportedDamage: [String: String] = [:]
     /// Whether the store may lack objects that this machine uploaded earlier; see
@@ -236,7 +236,7 @@ package actor TaskSync {
     var earlierProgress: [String: Int64] = [:]
     var lastProgress: Duration?
     /// The tasks whose attachments are all downloaded, whatever their sizes.
-    var pinned: Set<String> = []
+    var pinned: Set<TaskID> = []
     /// The functions that are called after each turn.
     var observers: [Int: @Sendable () -> Void] = [:]
     var turn = Turn()
@@ -358,13 +358,13 @@ package actor TaskSync {
         held = tables.3
         waiting = held.mapValues { _ in .heldForReview(.delete) }
         pausedTransfers = Set(tables.4.split(separator: "\n").map(String.init))
-        rememberedRetries = Set(tables.5.split(separator: "\n").map(String.init))
+        rememberedRetries = Set(tables.5.split(separator: "\n").map { TaskID(String($0)) })
         attachedPartials = Set(tables.6.split(separator: "\n").map(String.init))
         isOffering = tables.7
-        pinned = Set(tables.8.split(separator: "\n").map(String.init))
+        pinned = Set(tables.8.split(separator: "\n").map { TaskID(String($0)) })
         // A refused change is reported by the export of its task, after a restart as well.
         let refused = try await client.pendingMutations(parkedOnly: true).map(\.mutation.name)
-        retries = rememberedRetries.union(refused.filter { $0.collectionPath == "tasks" }.map(\.id))
+        retries = rememberedRetries.union(refused.filter { $0.collectionPath == "tasks" }.map(\.task))
         isSynced = tables.9
         earlierProgress = Self.progress(saved: tables.10)
         unfinishedWrites = tables.11
@@ -411,7 +411,7 @@ package actor TaskSync {
             learn(list: view)
             // Directories that could not be made or renamed before the last run ended.
             guard view.exists else { continue }
-            let path = self.lists.path(view.name.id)
+            let path = self.lists.path(view.name.list)
             if path.map({ !Self.isNamed(view, $0.string) }) ?? true { retriedLists.insert(view.name) }
         }
         var page = try await tasks(after: nil, in: queries.tasks)

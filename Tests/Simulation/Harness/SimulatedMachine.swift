@@ -101,7 +101,7 @@ final class SimulatedMachine: @unchecked Sendable {
     private(set) var taken: [UInt8] = []
     private var started = Duration.zero
     /// The tasks whose removal a command has requested, which may still wait for its turn.
-    var removed: Set<String> = []
+    var removed: Set<TaskID> = []
     /// Violations: the process ended on its own.
     private(set) var failures: [String] = []
     var logger = Logger.silent

@@ -114,7 +114,7 @@ extension Simulation {
     ///
     /// - Parameter marks: The marks of a task that is known to recur, although the bridge may not have
     ///   read its file.
-    func edit(_ id: String, _ edit: TaskEdit, _ sync: TaskSync, marks: Set<String> = []) async throws {
+    func edit(_ id: TaskID, _ edit: TaskEdit, _ sync: TaskSync, marks: Set<String> = []) async throws {
         guard !completions.isEmpty else { return try await sync.edit(id, edit) }
         let before = (try? await sync.detail(id).item) ?? TaskItem(title: "")
         let marks = marks.union(Words.found(in: Array(before.notes.utf8), "b"))

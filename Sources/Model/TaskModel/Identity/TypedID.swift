@@ -4,7 +4,7 @@ import DocumentModel
 ///
 /// Ids are equal only if their bytes are equal. Swift's strings are also equal if they are
 /// canonically equivalent, and two such ids name two documents.
-public protocol TypedID: Hashable, Comparable, Sendable, CustomStringConvertible {
+public protocol TypedID: Hashable, Comparable, Sendable, CustomStringConvertible, ExpressibleByStringLiteral {
     /// The id as it is in the document's name.
     var rawValue: String { get }
 
@@ -22,11 +22,14 @@ extension TypedID {
     /// Hashes consistently with `==`.
     public func hash(into hasher: inout Hasher) { UTF8Order.hash(rawValue, into: &hasher) }
 
+    /// Creates the id that a literal is.
+    public init(stringLiteral value: String) { self.init(value) }
+
     /// The id's text.
     public var description: String { rawValue }
 }
 
-/// The id of a task: that of its document, and the value of its file's attribute `user.ferry.id`.
+/// The id of a task: that of its document, with which its file's attribute `user.ferry.id` begins.
 public struct TaskID: TypedID {
     /// The id as it is in the document's name.
     public let rawValue: String

@@ -2,12 +2,12 @@ package import CivilTime
 
 /// One moment of one task at which a notice is due.
 package struct ReminderKey: Sendable, Hashable, Comparable {
-    package var task: String
+    package var task: TaskID
     package var reminder: String
     /// The moment as the task says it, in seconds, so that it is the same in all time zones.
     package var time: Int64
 
-    package init(task: String, reminder: String, time: Int64) {
+    package init(task: TaskID, reminder: String, time: Int64) {
         self.task = task
         self.reminder = reminder
         self.time = time
@@ -116,7 +116,7 @@ package struct ReminderPlanner: Sendable, Hashable {
     }
 
     /// Makes a plan, and takes its notices as shown and closed.
-    package mutating func plan(_ tasks: [String: TaskReminders], in situation: Situation) -> Plan {
+    package mutating func plan(_ tasks: [TaskID: TaskReminders], in situation: Situation) -> Plan {
         let now = situation.now
         since = min(max(since, now.saturating(adding: -Self.keptFor)), now)
         shown = shown.filter { $0.time >= since.saturating(adding: -Self.zoneLimit) }
@@ -146,7 +146,7 @@ package struct ReminderPlanner: Sendable, Hashable {
     }
 
     /// Returns the reminders of tasks from `since` on, with their points in time.
-    package func reminders(of tasks: [String: TaskReminders], in situation: Situation) -> [DueReminder] {
+    package func reminders(of tasks: [TaskID: TaskReminders], in situation: Situation) -> [DueReminder] {
         tasks.flatMap { task, reminders in
             let start = max(since, reminders.created ?? since)
             let zone = reminders.zone.flatMap(situation.zones) ?? situation.zone
@@ -162,7 +162,7 @@ package struct ReminderPlanner: Sendable, Hashable {
 
     /// Returns a moment with its point in time; nil if that is before `start`.
     private func reminder(
-        _ task: String, _ reminder: String, _ time: TaskReminders.Time, _ note: String?, from start: Int64,
+        _ task: TaskID, _ reminder: String, _ time: TaskReminders.Time, _ note: String?, from start: Int64,
         _ zone: ZoneOffsets
     ) -> DueReminder? {
         let instant: Int64 =
@@ -177,7 +177,7 @@ package struct ReminderPlanner: Sendable, Hashable {
 
     /// Whether a notice still stands for a reminder of a task, so that an action on it is not one on
     /// an occurrence that was completed elsewhere.
-    package func isCurrent(_ key: ReminderKey, in tasks: [String: TaskReminders], _ situation: Situation) -> Bool {
+    package func isCurrent(_ key: ReminderKey, in tasks: [TaskID: TaskReminders], _ situation: Situation) -> Bool {
         guard let task = tasks[key.task] else { return false }
         return reminders(of: [key.task: task], in: situation).contains { $0.key == key }
     }

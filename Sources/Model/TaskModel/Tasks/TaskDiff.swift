@@ -47,12 +47,12 @@ public struct TaskDiff: Sendable, Hashable {
             set("tags", new.tags.isEmpty ? nil : .array(new.tags.map { .string($0) }))
         }
         if !old.notes.isIdentical(to: new.notes) { set("notes", new.notes.isEmpty ? nil : .string(new.notes)) }
-        if old.listId != new.listId { set("listId", new.listId.map { .string($0) }) }
+        if old.listId != new.listId { set("listId", new.listId.map { .string($0.rawValue) }) }
         if old.userId != new.userId { set("userId", new.userId.map { .string($0.rawValue) }) }
         setElements("fields", from: old.customFields, to: new.customFields)
         setElements("instances", from: old.instanceValues, to: new.instanceValues)
         setElements("snoozes", from: old.snoozeValues, to: new.snoozeValues)
-        setElements("attachments", from: old.attachments.mapValues(\.value), to: new.attachments.mapValues(\.value))
+        setElements("attachments", from: old.attachmentValues, to: new.attachmentValues)
         if old.isDeleted != new.isDeleted {
             if new.isDeleted { serverTimes.append(FieldPath(key: "deletedTime")) } else { set("deletedTime", nil) }
         }

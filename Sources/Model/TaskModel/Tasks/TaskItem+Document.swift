@@ -5,7 +5,7 @@ extension TaskItem {
     /// type count as absent.
     public init(fields document: [String: Value]) {
         self.init(withoutAttachments: document)
-        attachments = Self.attachments(in: document).compactMapValues { TaskAttachment($0) }
+        for (id, value) in Self.attachments(in: document) { attachments[AttachmentID(id)] = TaskAttachment(value) }
     }
 
     /// Returns the values of `attachments` in a document by id, unparsed, because usually only a
@@ -21,7 +21,8 @@ extension TaskItem {
             title: Self.title(document["title"]), priority: Self.priority(document["priority"]),
             completed: document["completed"]?.booleanValue ?? false, due: Self.due(document, custom),
             tags: Self.tags(document["tags"]), notes: (document["notes"]?.stringValue ?? "").asNotes, fields: custom,
-            instances: Self.instances(document["instances"]), listId: document["listId"]?.stringValue,
+            instances: Self.instances(document["instances"]),
+            listId: document["listId"]?.stringValue.map { ListID($0) },
             userId: document["userId"]?.stringValue.map { UserID($0) },
             createdTime: document["createdTime"]?.time, updatedTime: document["updatedTime"]?.time,
             completedTime: document["completedTime"]?.time, deletedTime: document["deletedTime"]?.time)
@@ -53,8 +54,8 @@ extension TaskItem {
         if !custom.isEmpty { document["fields"] = .map(custom) }
         if !instances.isEmpty { document["instances"] = .map(instanceValues) }
         if !snoozes.isEmpty { document["snoozes"] = .map(snoozeValues) }
-        if !attachments.isEmpty { document["attachments"] = .map(attachments.mapValues(\.value)) }
-        document["listId"] = listId.map { .string($0) }
+        if !attachments.isEmpty { document["attachments"] = .map(attachmentValues) }
+        document["listId"] = listId.map { .string($0.rawValue) }
         document["userId"] = userId.map { .string($0.rawValue) }
         document["createdTime"] = createdTime.map { .timestamp($0) }
         document["updatedTime"] = updatedTime.map { .timestamp($0) }
@@ -69,6 +70,11 @@ extension TaskItem {
         var custom = fields
         custom[TaskKey.due.rawValue] = .string(due.text)
         return custom
+    }
+
+    /// The attachments as elements of a document's `attachments`.
+    var attachmentValues: [String: Value] {
+        Dictionary(attachments.map { ($0.key.rawValue, $0.value.value) }) { first, _ in first }
     }
 
     /// The occurrences as elements of a document's `instances`.

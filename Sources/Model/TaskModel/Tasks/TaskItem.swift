@@ -31,9 +31,9 @@ public struct TaskItem: Sendable, Hashable {
     /// The users who have snoozed the task's reminders, by user id. Not part of a file.
     public var snoozes: [String: ReminderSnooze] = [:]
     /// The attachments by id.
-    public var attachments: [String: TaskAttachment]
+    public var attachments: [AttachmentID: TaskAttachment]
     /// The id of the list; nil for the default list.
-    public var listId: String?
+    public var listId: ListID?
     /// The id of the owner.
     public var userId: UserID?
     /// The time at which the server created the task.
@@ -49,8 +49,8 @@ public struct TaskItem: Sendable, Hashable {
     public init(
         title: String, priority: Priority? = nil, completed: Bool = false, due: Due? = nil, tags: [String] = [],
         notes: String = "", fields: [String: Value] = [:], instances: [CivilDate: TaskInstance] = [:],
-        attachments: [String: TaskAttachment] = [:],
-        listId: String? = nil, userId: UserID? = nil, createdTime: Timestamp? = nil, updatedTime: Timestamp? = nil,
+        attachments: [AttachmentID: TaskAttachment] = [:],
+        listId: ListID? = nil, userId: UserID? = nil, createdTime: Timestamp? = nil, updatedTime: Timestamp? = nil,
         completedTime: Timestamp? = nil, deletedTime: Timestamp? = nil
     ) {
         self.title = title
@@ -75,8 +75,9 @@ public struct TaskItem: Sendable, Hashable {
     ///
     /// If several have the same name and no creation time, the one with the lowest id is returned,
     /// so that all commands on all devices choose the same one.
-    public func attachment(called word: String) -> (id: String, attachment: TaskAttachment)? {
-        if let attachment = attachments[word] { return (word, attachment) }
+    public func attachment(called word: String) -> (id: AttachmentID, attachment: TaskAttachment)? {
+        let id = AttachmentID(word)
+        if let attachment = attachments[id] { return (id, attachment) }
         let named = attachments.filter { $0.value.name.isIdentical(to: word) }
         return named.min { left, right in
             guard left.value.createdTime == right.value.createdTime else {

@@ -4,6 +4,7 @@ import DocumentModel
 import JSON
 import SystemIO
 import SystemService
+import TaskModel
 import TaskSync
 
 /// A service that publishes changes as events, and updates the status line of `systemctl status`.
@@ -71,7 +72,7 @@ struct EventPublisher: Service {
         var sequence: Int64
         var transfers: [String: SeenTransfer]
         var conflicts: Set<String>
-        var held: Set<String>
+        var held: Set<TaskID>
         var invitations: Set<InvitationSummary>
     }
 
@@ -126,13 +127,13 @@ struct EventPublisher: Service {
         guard hub.hasListeners || notices.count < Self.limit else {
             return try await stack.client.reading { $0.latestSequence }
         }
-        let ids = Set(notices.filter { $0.name.collectionPath == "tasks" }.map(\.name.id))
+        let ids = Set(notices.filter { $0.name.collectionPath == "tasks" }.map { TaskID($0.name.id) })
         let entries = await stack.sync.entries(of: ids.sorted()).entries
         let living = entries.filter { $0.deletion == nil }.map(\.id)
         for summary in try await service.lookup.summaries(of: living, stack.sync) { hub.publish(.task, summary.json) }
         let titles = Dictionary(entries.map { ($0.id, $0.title) }, uniquingKeysWith: { $1 })
         for id in ids.subtracting(living).sorted() {
-            hub.publish(.task, ["id": .string(id), "title": .string(titles[id] ?? ""), "deleted": true])
+            hub.publish(.task, ["id": .string(id.rawValue), "title": .string(titles[id] ?? ""), "deleted": true])
         }
         if notices.count == Self.limit { hub.poke() }
         return last.sequence

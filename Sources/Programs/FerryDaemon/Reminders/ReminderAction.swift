@@ -24,7 +24,7 @@ enum ReminderAction: Sendable, Hashable {
     /// Performs the action on a task.
     ///
     /// - Returns: The path of the file to show, relative to the tasks directory; nil for none.
-    func perform(on task: String, _ sync: TaskSync, in situation: ReminderPlanner.Situation) async throws -> String? {
+    func perform(on task: TaskID, _ sync: TaskSync, in situation: ReminderPlanner.Situation) async throws -> String? {
         var edit = TaskEdit()
         edit.today = CivilDate(CalendarDay(localAt: Clocks.wallSeconds()))
         switch self {

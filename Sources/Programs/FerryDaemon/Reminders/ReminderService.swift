@@ -25,7 +25,7 @@ actor ReminderService: Service {
 
     private var state: ReminderState
     private var saved: [UInt8] = []
-    private var tasks: [String: TaskReminders] = [:]
+    private var tasks: [TaskID: TaskReminders] = [:]
     private var version: (stack: ObjectIdentifier, number: UInt64)?
     private var timer: WallTimer?
     /// The number of reminders for which a desktop was requested.
@@ -122,7 +122,7 @@ actor ReminderService: Service {
         }
         let words = ReminderWords(sync: stack.sync, tasks: tasks)
         for notice in plan.show {
-            logger.info("a reminder is due", ["tasks": notice.keys.map(\.task).joined(separator: " ")])
+            logger.info("a reminder is due", ["tasks": notice.keys.map(\.task.rawValue).joined(separator: " ")])
             await desktop.show(notice.id, words.text(of: notice, capabilities: capabilities ?? []))
         }
         if plan.waitingCount > waitingCount { await desktop.request() }
@@ -163,7 +163,7 @@ actor ReminderService: Service {
                     edit.snooze = .init(user: user, until: Timestamp(seconds: until, nanos: 0))
                     try await stack.sync.edit(task, edit)
                 } catch {
-                    logger.warning("a snooze was lost at the sign-in", ["task": task, "error": "\(error)"])
+                    logger.warning("a snooze was lost at the sign-in", ["task": task.rawValue, "error": "\(error)"])
                 }
             }
             state.earlySnoozes[path] = nil
@@ -217,7 +217,7 @@ actor ReminderService: Service {
                 let file = try await action.perform(on: key.task, stack.sync, in: situation)
                 if let file { await desktop.open("\(tasksDirectory)/\(file)") }
             } catch {
-                logger.warning("an action on a reminder failed", ["task": key.task, "error": "\(error)"])
+                logger.warning("an action on a reminder failed", ["task": key.task.rawValue, "error": "\(error)"])
             }
         }
     }

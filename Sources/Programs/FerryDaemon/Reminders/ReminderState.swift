@@ -53,13 +53,13 @@ struct ReminderState: Sendable, Hashable {
     }
 
     private static func json(_ key: ReminderKey) -> JSON {
-        .array([.string(key.task), .string(key.reminder), .integer(key.time)])
+        .array([.string(key.task.rawValue), .string(key.reminder), .integer(key.time)])
     }
 
     private static func key(_ json: JSON) -> ReminderKey? {
         guard let parts = json.arrayValue, parts.count == 3, let task = parts[0].stringValue,
             let reminder = parts[1].stringValue, let time = parts[2].integerValue
         else { return nil }
-        return ReminderKey(task: task, reminder: reminder, time: time)
+        return ReminderKey(task: TaskID(task), reminder: reminder, time: time)
     }
 }

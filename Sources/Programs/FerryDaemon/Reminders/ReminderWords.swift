@@ -7,7 +7,7 @@ import TaskSync
 struct ReminderWords: Sendable {
     /// Nil while nothing syncs; then no task has a title.
     let sync: TaskSync?
-    let tasks: [String: TaskReminders]
+    let tasks: [TaskID: TaskReminders]
 
     /// Returns the text of a notice for a notification server.
     ///
@@ -19,7 +19,8 @@ struct ReminderWords: Sendable {
             let entry = found[key.task]
             let moment = tasks[key.task]?.moments.first { $0.reminder == key.reminder && $0.time.value == key.time }
             return NoticeText.Item(
-                title: entry?.title ?? key.task, due: entry?.due?.text, list: entry?.list.flatMap { lists[$0] },
+                title: entry?.title ?? key.task.rawValue, due: entry?.due?.text,
+                list: entry?.list.flatMap { lists[$0] },
                 note: moment?.note)
         }
         return NoticeText(items, capabilities: capabilities)
@@ -33,7 +34,7 @@ struct ReminderWords: Sendable {
         let titles = Dictionary(entries.map { ($0.id, $0.title) }, uniquingKeysWith: { $1 })
         return reminders.map { reminder in
             ReminderSummary(
-                taskID: reminder.key.task, title: titles[reminder.key.task] ?? "",
+                taskID: reminder.key.task.rawValue, title: titles[reminder.key.task] ?? "",
                 time: Timestamp(seconds: reminder.instant, nanos: 0)?.rfc3339 ?? "",
                 state: reminder.instant > now ? .next : reminder.isShown ? .shown : .waiting,
                 isSnoozed: reminder.key.reminder == TaskReminders.snoozeReminder, note: reminder.note)

@@ -30,7 +30,8 @@ extension DaemonService {
             }
             let size = file.size ?? 0
             return TransferSummary(
-                id: key, direction: .download, state: .done, taskID: id, name: file.name, bytesDone: size,
+                id: key.rawValue, direction: .download, state: .done, taskID: id.rawValue, name: file.name,
+                bytesDone: size,
                 bytesTotal: size, bytesDeduplicated: size)
         }
     }

@@ -51,7 +51,7 @@ extension DaemonService {
         let attachments = try await asking { try await $0.trashedAttachments() }
         let tasks = catalog.trashed.map { task in
             let entry = TrashedTask(
-                taskID: task.id, title: task.title, list: task.list.flatMap { catalog.listNames[$0] } ?? "",
+                taskID: task.id.rawValue, title: task.title, list: task.list.flatMap { catalog.listNames[$0] } ?? "",
                 deletedTime: task.deletion?.time?.rfc3339,
                 keptUntil: task.deletion?.time.flatMap(sync.trashKeeps)?.rfc3339)
             return (time: task.deletion?.time, entry: entry)
@@ -59,7 +59,8 @@ extension DaemonService {
         let files = attachments.compactMap { entry -> (time: Timestamp?, entry: TrashedTask)? in
             guard let file = entry.displaced.flatMap({ TaskAttachment($0) }) else { return nil }
             let trashed = TrashedTask(
-                taskID: entry.task, id: HistoryWords.handle(of: entry.id), attachment: file.name, size: file.size,
+                taskID: entry.task.rawValue, id: HistoryWords.handle(of: entry.id), attachment: file.name,
+                size: file.size,
                 title: entry.title, list: catalog[entry.task]?.list.flatMap { catalog.listNames[$0] } ?? "",
                 deletedTime: entry.replacedTime?.rfc3339,
                 keptUntil: entry.replacedTime.flatMap(sync.trashKeeps)?.rfc3339)
@@ -73,7 +74,7 @@ extension DaemonService {
     func restore(_ words: [String]) async throws -> [TaskSummary] {
         guard !words.isEmpty else { throw ControlError(.invalidArgument, "Name a task.") }
         let trashed = try await stack().sync.catalog.trashed
-        var (tasks, values): ([String], [Displacement]) = ([], [])
+        var (tasks, values): ([TaskID], [Displacement]) = ([], [])
         for word in words {
             if case .nothing = TaskReference(word).find(in: trashed), let value = try await displacement(meantBy: word)
             {
@@ -110,7 +111,7 @@ extension DaemonService {
     }
 
     /// Returns the ids of the tasks that are named by id or title, among the given tasks.
-    private static func ids(_ names: [String], in tasks: [TaskCatalog.Entry]) throws -> [String] {
+    private static func ids(_ names: [String], in tasks: [TaskCatalog.Entry]) throws -> [TaskID] {
         try names.map { name in
             switch TaskReference(name).find(in: tasks) {
             case .task(let id): return id
@@ -127,10 +128,10 @@ extension DaemonService {
 }
 
 extension HeldDelete {
-    init(_ task: TaskCatalog.Entry, since: Int64, isRevert: Bool, _ listNames: [String: String]) {
+    init(_ task: TaskCatalog.Entry, since: Int64, isRevert: Bool, _ listNames: [ListID: String]) {
         let (microseconds, overflow) = since.multipliedReportingOverflow(by: 1_000_000)
         self.init(
-            taskID: task.id, title: task.title, list: task.list.flatMap { listNames[$0] } ?? "",
+            taskID: task.id.rawValue, title: task.title, list: task.list.flatMap { listNames[$0] } ?? "",
             since: overflow ? "" : Timestamp(microseconds: microseconds).rfc3339, isRevert: isRevert)
     }
 }

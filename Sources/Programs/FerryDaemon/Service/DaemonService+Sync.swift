@@ -1,4 +1,5 @@
 import Control
+import TaskModel
 import TaskSync
 
 extension DaemonService {
@@ -54,7 +55,7 @@ extension DaemonService {
             let fields = Set(labels).sorted().joined(separator: ", ")
             let detail = [step.reason, fields.isEmpty ? nil : fields].compactMap(\.self).joined(separator: ": ")
             return SyncPlan.Step(
-                action: step.action.rawValue, subject: step.subject, taskID: step.task,
+                action: step.action.rawValue, subject: step.subject, taskID: step.task?.rawValue,
                 detail: detail.isEmpty ? nil : detail, size: step.size)
         }
         return SyncPlan(remark: remark, steps: steps)

@@ -40,7 +40,7 @@ extension DaemonService {
     /// is released before the list is sent; a change made meanwhile would otherwise copy it.
     private static func tasks(
         _ filter: TaskFilter, in catalog: TaskCatalog
-    ) throws -> (tasks: [TaskCatalog.Box], listNames: [String: String]) {
+    ) throws -> (tasks: [TaskCatalog.Box], listNames: [ListID: String]) {
         let query = try TaskQuery(filter, listNames: catalog.listNames)
         guard let order = TaskOrder.Key(rawValue: filter.sort ?? TaskOrder.Key.due.rawValue) else {
             throw ControlError(
@@ -100,7 +100,8 @@ extension DaemonService {
         let sync = try await stack().sync
         let ids = results.compactMap { try? $0.get() } + new.compactMap(\.importKey).map(sync.importedID)
         let summaries = Dictionary(
-            try await lookup.summaries(of: ids, sync).map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+            try await lookup.summaries(of: ids, sync).map { (TaskID($0.id), $0) },
+            uniquingKeysWith: { first, _ in first })
         var next = results.makeIterator()
         return zip(changes, edits).map { change, edit in
             do {
@@ -147,9 +148,9 @@ extension DaemonService {
 extension TaskSummary {
     /// Creates the summary of a new task that the catalog does not have: in a trial, or while
     /// syncing is paused.
-    fileprivate init(_ id: String, _ edit: TaskEdit, _ change: TaskChange) {
+    fileprivate init(_ id: TaskID, _ edit: TaskEdit, _ change: TaskChange) {
         self.init(
-            id: id, title: edit.title ?? edit.fileName ?? "", isCompleted: edit.isCompleted ?? false,
+            id: id.rawValue, title: edit.title ?? edit.fileName ?? "", isCompleted: edit.isCompleted ?? false,
             priority: change.priority ?? .none, due: change.due.flatMap { $0.isEmpty ? nil : $0 },
             tags: change.tags ?? change.addTags, list: edit.listName ?? "", sync: .pending)
     }
@@ -157,7 +158,7 @@ extension TaskSummary {
 
 extension AttachmentSummary {
     fileprivate init(
-        _ id: String, _ attachment: TaskAttachment, task: String, path: String?, _ transfers: [Transfer]
+        _ id: AttachmentID, _ attachment: TaskAttachment, task: TaskID, path: String?, _ transfers: [Transfer]
     ) {
         let running = transfers.last { $0.task == task && $0.attachment == id }
         let state: State =
@@ -174,14 +175,14 @@ extension AttachmentSummary {
                 }
             }
         self.init(
-            id: id, name: attachment.name, mimeType: attachment.mimeType ?? "application/octet-stream",
+            id: id.rawValue, name: attachment.name, mimeType: attachment.mimeType ?? "application/octet-stream",
             size: attachment.size ?? 0, sha256: attachment.sha256 ?? "", state: state, path: path)
     }
 
     /// Creates the summary of a file that is being uploaded.
     fileprivate init(_ transfer: Transfer) {
         self.init(
-            id: transfer.attachment ?? transfer.id, name: transfer.name, mimeType: "application/octet-stream",
+            id: transfer.attachment?.rawValue ?? transfer.id, name: transfer.name, mimeType: "application/octet-stream",
             size: transfer.size, sha256: "", state: transfer.phase == .running ? .uploading : .waiting)
     }
 }

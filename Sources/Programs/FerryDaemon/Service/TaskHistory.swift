@@ -1,4 +1,5 @@
 import Control
+import TaskModel
 import TaskSync
 
 /// Conflicts, the history of tasks, and undo.
@@ -74,7 +75,7 @@ struct TaskHistory: Sendable {
     }
 
     func undo(_ task: String?, isTrial: Bool) async throws -> [UndoneSummary] {
-        var id: String?
+        var id: TaskID?
         if let task { id = try await lookup.resolveAnywhere(task) }
         let target = id
         let words = try await lookup.historyWords()

@@ -5,9 +5,9 @@ import TaskModel
 /// The fields of a task's document and their values in words.
 struct FieldWords {
     /// The names of lists, by id.
-    let listNames: [String: String]
+    let listNames: [ListID: String]
     /// The names of attachments, by id.
-    var attachments: [String: TaskAttachment] = [:]
+    var attachments: [AttachmentID: TaskAttachment] = [:]
 
     /// Returns the name of a field, such as `due`, `list` or `attachment a.pdf`. A custom field
     /// keeps its own name.
@@ -19,7 +19,8 @@ struct FieldWords {
         case ("deletedTime", nil): return "task"
         case ("fields", let name?): return name
         case ("instances", let day?): return "occurrence of \(day)"
-        case ("attachments", let id?): return "attachment " + (attachments[id]?.name ?? String(id.prefix(8)))
+        case ("attachments", let id?):
+            return "attachment " + (attachments[AttachmentID(id)]?.name ?? String(id.prefix(8)))
         default: return path.segments.joined(separator: ".")
         }
     }
@@ -31,7 +32,7 @@ struct FieldWords {
         case "deletedTime": return value == nil ? "there" : "deleted"
         case "completed": return value?.booleanValue == true ? "done" : "open"
         case "priority": return TaskSummary.Priority(TaskItem(fields: ["priority": value ?? .null]).priority).rawValue
-        case "listId": return value?.stringValue.flatMap { listNames[$0] } ?? TaskLists.inbox
+        case "listId": return value?.stringValue.flatMap { listNames[ListID($0)] } ?? TaskLists.inbox
         case "due":
             guard let value else { return "none" }
             return TaskItem(fields: ["due": value]).due?.text ?? ValueText.text(of: value)

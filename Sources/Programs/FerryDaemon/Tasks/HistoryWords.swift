@@ -7,7 +7,7 @@ import TaskSync
 /// Describes in sentences what merges did.
 struct HistoryWords: Sendable {
     let devices: DeviceNames
-    let listNames: [String: String]
+    let listNames: [ListID: String]
 
     /// Returns the summary of an entry, with the attachment names that the task has now.
     func summary(of entry: Displacement, in sync: TaskSync) async -> ConflictSummary {
@@ -18,10 +18,10 @@ struct HistoryWords: Sendable {
     /// Returns a short handle of a history entry. The ids themselves have common prefixes.
     static func handle(of id: String) -> String { String(SHA256.hash(id).hex.prefix(8)) }
 
-    func summary(of entry: Displacement, attachments: [String: TaskAttachment] = [:]) -> ConflictSummary {
+    func summary(of entry: Displacement, attachments: [AttachmentID: TaskAttachment] = [:]) -> ConflictSummary {
         let path = entry.field == "__document__" ? nil : try? FieldPath(parsing: entry.field)
         var attachments = attachments
-        if let id = path?.segments.last, attachments[id] == nil,
+        if let id = (path?.segments.last).map({ AttachmentID($0) }), attachments[id] == nil,
             let file = entry.displaced.flatMap({ TaskAttachment($0) })
         {
             attachments[id] = file
@@ -46,7 +46,8 @@ struct HistoryWords: Sendable {
             default: "It was changed on \(here) and\(from); the change on \(here) reached the server later."
             }
         return ConflictSummary(
-            id: entry.id, handle: Self.handle(of: entry.id), taskID: entry.task, title: entry.title, field: entry.field,
+            id: entry.id, handle: Self.handle(of: entry.id), taskID: entry.task.rawValue, title: entry.title,
+            field: entry.field,
             label: fields.label(path),
             standing: entry.isDelete ? "there" : fields.text(entry.standing, of: path),
             displaced: entry.isDelete ? "deleted" : fields.text(entry.displaced, of: path),
@@ -127,7 +128,9 @@ struct HistoryWords: Sendable {
     func summary(of change: UndoneChange, isTrial: Bool) -> UndoneSummary {
         var words = FieldWords(listNames: listNames)
         for (path, now, then) in change.fields where path.segments.first == "attachments" {
-            if let id = path.segments.last { words.attachments[id] = (then ?? now).flatMap { TaskAttachment($0) } }
+            if let id = path.segments.last {
+                words.attachments[AttachmentID(id)] = (then ?? now).flatMap { TaskAttachment($0) }
+            }
         }
         var effects: [String] =
             switch change.kind {
@@ -142,6 +145,6 @@ struct HistoryWords: Sendable {
         }
         effects += change.leftAlone.map { "\(words.label($0)) was changed since and is left unchanged." }
         if effects.isEmpty { effects = ["Nothing of that change is left to undo."] }
-        return UndoneSummary(taskID: change.task, title: change.title, effects: effects)
+        return UndoneSummary(taskID: change.task.rawValue, title: change.title, effects: effects)
     }
 }

@@ -11,11 +11,11 @@ enum TaskLists {
     ///
     /// - Parameter user: The user of this machine.
     static func summaries(of catalog: TaskCatalog, for user: UserID) -> [ListSummary] {
-        var summaries: [String: ListSummary] = [
-            "": ListSummary(id: "", name: inbox, openCount: 0, taskCount: 0)
+        var summaries: [ListID?: ListSummary] = [
+            nil: ListSummary(id: "", name: inbox, openCount: 0, taskCount: 0)
         ]
         for (id, name) in catalog.listNames {
-            var summary = ListSummary(id: id, name: name, openCount: 0, taskCount: 0)
+            var summary = ListSummary(id: id.rawValue, name: name, openCount: 0, taskCount: 0)
             if let sharing = catalog.sharing[id] {
                 func word(_ user: UserID) -> String { sharing.names[user] ?? user.rawValue }
                 summary.owner = sharing.owner.flatMap { $0 == user ? nil : word($0) }
@@ -24,7 +24,7 @@ enum TaskLists {
             summaries[id] = summary
         }
         for task in catalog.living {
-            let list = task.list.flatMap { summaries[$0] == nil ? nil : $0 } ?? ""
+            let list = summaries[task.list] == nil ? nil : task.list
             summaries[list]?.taskCount += 1
             if !task.isCompleted { summaries[list]?.openCount += 1 }
         }

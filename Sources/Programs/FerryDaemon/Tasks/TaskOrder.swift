@@ -18,7 +18,7 @@ struct TaskOrder: Comparable {
     private let day: Int
     private let priority: Int64
     private let title: String
-    private let id: String
+    private let id: TaskID
 
     init(_ task: TaskCatalog.Entry, by key: Key = .due) {
         self.key = key

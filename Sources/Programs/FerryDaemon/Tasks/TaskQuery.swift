@@ -16,17 +16,17 @@ struct TaskQuery {
 
     private let words: [SearchWord]
     /// The ids of the requested lists; nil in the set is the default list.
-    private let lists: Set<String?>?
+    private let lists: Set<ListID?>?
     private let tags: [String]
     private let isCompleted: Bool?
     private let due: DueTest
     private let priorities: [TaskSummary.Priority]
-    private let listNames: [String: String]
+    private let listNames: [ListID: String]
 
     /// Prepares a filter.
     ///
     /// - Throws: `ControlError` for a list that does not exist, or an unknown due word.
-    init(_ filter: TaskFilter, listNames: [String: String]) throws(ControlError) {
+    init(_ filter: TaskFilter, listNames: [ListID: String]) throws(ControlError) {
         self.listNames = listNames
         words = filter.words.map(SearchWord.init).filter { !$0.isEmpty }
         tags = filter.tags.map { ($0.hasPrefix("#") ? String($0.dropFirst()) : $0).lowercased() }
@@ -36,10 +36,10 @@ struct TaskQuery {
         priorities = filter.priorities
     }
 
-    private static func lists(named name: String, in names: [String: String]) throws(ControlError) -> Set<String?> {
+    private static func lists(named name: String, in names: [ListID: String]) throws(ControlError) -> Set<ListID?> {
         if name.isEmpty { return [nil] }
         let word = name.lowercased()
-        var found = Set<String?>(names.filter { $0.value.lowercased() == word }.map(\.key))
+        var found = Set<ListID?>(names.filter { $0.value.lowercased() == word }.map(\.key))
         if word == TaskLists.inbox.lowercased() { found.insert(nil) }
         guard found.isEmpty else { return found }
         throw ControlError(.notFound, "There is no list '\(name)'.", hint: "'ferry lists' shows them.")

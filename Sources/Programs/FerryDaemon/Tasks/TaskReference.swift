@@ -6,10 +6,10 @@ import TaskSync
 /// title.
 struct TaskReference {
     enum Finding: Equatable {
-        case task(String)
+        case task(TaskID)
         /// Several tasks match. They are in display order, and not all are included if there are
         /// many.
-        case candidates([String])
+        case candidates([TaskID])
         case nothing
     }
 
@@ -35,8 +35,8 @@ struct TaskReference {
         let wholeTitle = words.joined(separator: " ")
         let searched = words.map(SearchWord.init)
         for task in tasks {
-            if mayBeID, task.id.hasPrefix(text) {
-                if task.id == text { return .task(task.id) }
+            if mayBeID, task.id.rawValue.hasPrefix(text) {
+                if task.id.rawValue == text { return .task(task.id) }
                 byID.append(task)
             }
             guard searched.allSatisfy({ $0.isIn(task.title) }) else { continue }

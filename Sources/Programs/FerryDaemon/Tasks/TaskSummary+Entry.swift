@@ -7,7 +7,7 @@ extension TaskSummary {
         let sync: Sync =
             task.isParked ? .problem : hasConflict ? .conflict : task.isPending ? .pending : .synced
         self.init(
-            id: task.id, title: task.title, isCompleted: task.isCompleted, priority: Priority(task.priority),
+            id: task.id.rawValue, title: task.title, isCompleted: task.isCompleted, priority: Priority(task.priority),
             due: task.due?.text, tags: task.tags, list: listName ?? "",
             attachmentCount: task.attachmentCount, sync: sync, path: path)
         localDue = task.localDue

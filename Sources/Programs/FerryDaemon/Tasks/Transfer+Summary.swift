@@ -1,5 +1,6 @@
 import Control
 import ObjectStorage
+import TaskModel
 import TaskSync
 
 extension TransferSummary {
@@ -17,7 +18,8 @@ extension TransferSummary {
             }
         let total = snapshot?.bytesTotal ?? transfer.size
         self.init(
-            id: transfer.id, direction: transfer.isUpload ? .upload : .download, state: state, taskID: transfer.task,
+            id: transfer.id, direction: transfer.isUpload ? .upload : .download, state: state,
+            taskID: transfer.task.rawValue,
             name: transfer.name, bytesDone: state == .done ? total : transfer.bytesDone, bytesTotal: total,
             bytesDeduplicated: snapshot?.bytesDeduplicated ?? 0, bytesOnWire: snapshot?.bytesOnWire ?? 0,
             rate: state == .running ? snapshot?.rate : nil, reason: reason)

@@ -2,7 +2,7 @@
 /// slash, and the account to which the task belongs. An id contains no slash.
 package struct FileMark: Hashable, Sendable {
     /// The longest value in bytes that is read or written.
-    static let limit = 256
+    package static let limit = 256
 
     /// The id of the task.
     package var task: String
@@ -16,7 +16,7 @@ package struct FileMark: Hashable, Sendable {
     }
 
     /// Parses the value of the attribute; nil if it is too long or not UTF-8.
-    init?(parsing value: [UInt8]) {
+    package init?(parsing value: [UInt8]) {
         guard value.count <= Self.limit, let text = String(validating: value, as: UTF8.self) else { return nil }
         let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         task = parts.first.map(String.init) ?? ""
@@ -24,7 +24,7 @@ package struct FileMark: Hashable, Sendable {
     }
 
     /// The value of the attribute, without the account if that makes it too long.
-    var bytes: [UInt8] {
+    package var bytes: [UInt8] {
         guard let account else { return Array(task.utf8) }
         let value = Array("\(task)/\(account)".utf8)
         return value.count <= Self.limit ? value : Array(task.utf8)

@@ -1,20 +1,21 @@
 import TaskFolder
+import TaskModel
 
 /// The attachments whose files are on this machine, complete and verified.
 struct AttachmentIndex {
-    private var rows: [String: [String: AttachmentRow]] = [:]
+    private var rows: [TaskID: [AttachmentID: AttachmentRow]] = [:]
     /// The ids of attachments, by task and the bytes of the file's name. A name usually has one.
-    private var names: [String: [[UInt8]: [String]]] = [:]
+    private var names: [TaskID: [[UInt8]: [AttachmentID]]] = [:]
     /// Attachment files without a known task, by the path of the task's file: the task may arrive
     /// later.
     private var orphans: [TaskPath: Set<TaskPath>] = [:]
 
     /// Returns the rows of a task, by attachment id.
-    func rows(of task: String) -> [String: AttachmentRow] { rows[task] ?? [:] }
+    func rows(of task: TaskID) -> [AttachmentID: AttachmentRow] { rows[task] ?? [:] }
 
     var all: [AttachmentRow] { rows.values.flatMap(\.values) }
 
-    func row(of task: String, named name: String) -> AttachmentRow? {
+    func row(of task: TaskID, named name: String) -> AttachmentRow? {
         names[task]?[Array(name.utf8)]?.first.flatMap { rows[task]?[$0] }
     }
 
@@ -24,14 +25,14 @@ struct AttachmentIndex {
         names[row.task, default: [:]][Array(row.name.utf8), default: []].append(row.attachment)
     }
 
-    mutating func remove(_ attachment: String, of task: String) {
+    mutating func remove(_ attachment: AttachmentID, of task: TaskID) {
         guard let row = rows[task]?.removeValue(forKey: attachment) else { return }
         let name = Array(row.name.utf8)
         names[task]?[name]?.removeAll { $0 == attachment }
         if names[task]?[name]?.isEmpty == true { names[task]?[name] = nil }
     }
 
-    mutating func removeAll(of task: String) { (rows[task], names[task]) = (nil, nil) }
+    mutating func removeAll(of task: TaskID) { (rows[task], names[task]) = (nil, nil) }
 
     mutating func note(orphan path: TaskPath) { orphans[path.taskFileOfAttachments, default: []].insert(path) }
 

@@ -51,7 +51,7 @@ extension TaskSync {
         return [".part", ".partial", ".crdownload", "~"].contains { name.hasSuffix($0) }
     }
 
-    static func partialKey(_ task: String, _ name: String) -> String { "up \(task) \(name)" }
+    static func partialKey(_ task: TaskID, _ name: String) -> String { "up \(task) \(name)" }
 
     /// Remembers, across restarts, that a file is complete although it has the name of an
     /// unfinished one; or forgets that.
@@ -64,7 +64,7 @@ extension TaskSync {
         attachedPartials = partials
     }
 
-    func noteAttachments(of task: String, at path: TaskPath) async {
+    func noteAttachments(of task: TaskID, at path: TaskPath) async {
         for orphan in attachments.takeOrphans(of: path) { await noteAttachment(orphan) }
     }
 
@@ -103,8 +103,8 @@ extension TaskSync {
     /// Detaches attachments whose files the user removed. Those of one task are detached together,
     /// because each change of a document with thousands of attachments reads and writes all of it.
     func attachmentsRemoved(_ paths: [TaskPath]) async throws {
-        var rows: [String: [AttachmentRow]] = [:]
-        var fitting: Set<String> = []
+        var rows: [TaskID: [AttachmentRow]] = [:]
+        var fitting: Set<TaskID> = []
         for path in paths {
             attachments.remove(orphan: path)
             guard let entry = index[path.taskFileOfAttachments], held[entry.task] == nil, folder.isAbsent(path) else {
@@ -124,7 +124,7 @@ extension TaskSync {
         }
     }
 
-    private func detach(_ removed: [String], of task: String) async throws {
+    private func detach(_ removed: [AttachmentID], of task: TaskID) async throws {
         let (userID, merge) = (configuration.userID, DocumentID.make(in: environment))
         let now = configuration.wallClock()
         try await client.transaction { transaction in
@@ -140,7 +140,7 @@ extension TaskSync {
 
     /// Changes one attachment in a transaction; see the static function of this name.
     func setAttachment(
-        _ attachment: String, of task: String, to value: Value?, as kind: UndoStep.Kind
+        _ attachment: AttachmentID, of task: TaskID, to value: Value?, as kind: UndoStep.Kind
     ) async throws {
         let (userID, merge) = (configuration.userID, DocumentID.make(in: environment))
         let now = configuration.wallClock()
@@ -168,13 +168,13 @@ extension TaskSync {
 
     /// Reports files that stay on this machine because the document of their task has no room for
     /// more attachments.
-    func noteWithoutRoom(_ names: [String], of task: String, used: Int) {
+    func noteWithoutRoom(_ names: [String], of task: TaskID, used: Int) {
         withoutRoom[task, default: ([], used)].names.formUnion(names.map { ExactText($0) })
         withoutRoom[task]?.used = used
         tellWithoutRoom(of: task)
     }
 
-    private func tellWithoutRoom(of task: String) {
+    private func tellWithoutRoom(of task: TaskID) {
         let key = "no room \(task)"
         guard let full = withoutRoom[task], !full.names.isEmpty else {
             withoutRoom[task] = nil
@@ -197,7 +197,7 @@ extension TaskSync {
     /// Tries the files again for which a task had no room, if it has more now.
     ///
     /// - Parameter view: The task's document; nil if the task is gone.
-    private func attachWithoutRoom(_ task: String, _ view: DocumentSnapshot?) async {
+    private func attachWithoutRoom(_ task: TaskID, _ view: DocumentSnapshot?) async {
         guard let full = withoutRoom[task] else { return }
         guard let view,
             let directory = try? index.path(of: task)?.attachmentsDirectory()
@@ -252,7 +252,7 @@ extension TaskSync {
     }
 
     /// Whether a directory contains a file that is known as an attachment of a task.
-    private func hasAttachments(of task: String, in directory: TaskPath) -> Bool {
+    private func hasAttachments(of task: TaskID, in directory: TaskPath) -> Bool {
         attachments.rows(of: task).values.contains { row in
             guard let path = try? directory.appending(row.name) else { return false }
             return (try? folder.stamp(path))?.isFile(of: row.stamp) == true
@@ -357,7 +357,7 @@ extension TaskSync {
     /// Queues the downloads of attachments that a document has and this machine lacks, and removes
     /// the files of those that other machines have detached.
     func exportAttachments(of view: DocumentSnapshot) async {
-        let task = view.name.id
+        let task = view.name.task
         // The key is the task, because its file may have another name now.
         problems["detach \(task)"] = nil
         let fields = view.fields(pendingTimes: .previous)
@@ -365,11 +365,14 @@ extension TaskSync {
         if withoutRoom[task] != nil { await attachWithoutRoom(task, isLiving ? view : nil) }
         let wanted = isLiving ? TaskItem.attachments(in: fields) : [:]
         await endPointless(
-            transfers.current(of: task).filter { !$0.isUpload && wanted[$0.attachment ?? ""]?.mapValue == nil })
+            transfers.current(of: task).filter {
+                !$0.isUpload && wanted[$0.attachment?.rawValue ?? ""]?.mapValue == nil
+            })
         guard isLiving else { return }
         let rows = attachments.rows(of: task)
         forgetDamage(task)
-        for (id, value) in wanted {
+        for (key, value) in wanted {
+            let id = AttachmentID(key)
             // Most attachments are here, and only the necessary fields of those are read.
             if let row = rows[id], let map = value.mapValue, map["sha256"] == .string(row.sha256), map["damaged"] == nil
             {
@@ -390,7 +393,7 @@ extension TaskSync {
             if let limit, attachment.size ?? 0 > limit { continue }
             queueDownload(task, id, attachment, limit: limit)
         }
-        for (id, row) in rows where wanted[id]?.mapValue == nil { await removeDetached(row) }
+        for (id, row) in rows where wanted[id.rawValue]?.mapValue == nil { await removeDetached(row) }
         try? await renameAttachments(of: task, wanted)
     }
 

@@ -1,6 +1,7 @@
 import DocumentClient
 import SystemIO
 import TaskFolder
+import TaskModel
 
 /// Handles files whose uploads a user has cancelled. They stay on this machine only, until they
 /// change or their transfers are resumed.
@@ -30,7 +31,7 @@ extension TaskSync {
 
     /// Whether a file is the version whose upload a user has cancelled. Other versions are attached
     /// like any file.
-    func isDeclined(_ task: String, _ path: TaskPath, _ stamp: FileStamp) async -> Bool {
+    func isDeclined(_ task: TaskID, _ path: TaskPath, _ stamp: FileStamp) async -> Bool {
         let key = Self.partialKey(task, path.name)
         guard let version = declined[key] else { return false }
         guard version == OrphanedAttachments.Version(stamp) else {

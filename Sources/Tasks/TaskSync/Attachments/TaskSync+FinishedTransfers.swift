@@ -46,7 +46,7 @@ extension TaskSync {
     /// Returns the time for which a finished transfer waits for others that are in progress. Each
     /// write costs the server and every machine as much as the whole document, so the time grows
     /// with the number of the task's attachments.
-    private func gatheringTime(of task: String) -> Duration {
+    private func gatheringTime(of task: TaskID) -> Duration {
         min(.milliseconds(400) + .milliseconds(1) * attachments.rows(of: task).count, .seconds(2))
     }
 
@@ -128,7 +128,7 @@ extension TaskSync {
     /// A file that is in the store, with its attachment.
     private struct Upload: Sendable {
         let name: String
-        let attachment: String?
+        let attachment: AttachmentID?
         let file: UploadedFile
         let stamp: FileStamp
         let isExecutable: Bool
@@ -141,7 +141,7 @@ extension TaskSync {
     private func record(_ uploads: [(transfer: FinishedTransfer, file: UploadedFile, stamp: FileStamp)]) async throws {
         guard !uploads.isEmpty else { return }
         let namespace = try ObjectNamespace(user: configuration.userID.rawValue)
-        var byTask: [String: [Upload]] = [:]
+        var byTask: [TaskID: [Upload]] = [:]
         var paths: [TaskPath] = []
         let places = uploads.compactMap { upload in
             transfers[upload.transfer.id].flatMap { filePath(of: $0) }.map { (upload: upload, path: $0) }
@@ -218,10 +218,11 @@ extension TaskSync {
     }
 
     private static func record(
-        _ uploads: [Upload], of task: String, beside here: Set<String>, _ namespace: ObjectNamespace, _ userID: UserID,
+        _ uploads: [Upload], of task: TaskID, beside here: Set<AttachmentID>, _ namespace: ObjectNamespace,
+        _ userID: UserID,
         _ environment: Environment, _ time: Int64, _ transaction: ReplicaTransaction
     ) throws -> Recorded {
-        let name = try DocumentName(database: transaction.databaseName, collection: "tasks", id: task)
+        let name = try DocumentName(task: task, in: transaction.databaseName)
         let view = try transaction.document(name)
         var recorded = Recorded()
         guard view.exists else { return recorded }
@@ -235,18 +236,21 @@ extension TaskSync {
         // here, and no other file here is that attachment. Otherwise two machines have each created
         // a file of this name, and the task gets both.
         let others = Dictionary(
-            grouping: present.filter { !here.contains($0.key) }.compactMapValues { TaskAttachment($0) },
+            grouping: present.filter { !here.contains(AttachmentID($0.key)) }.compactMapValues { TaskAttachment($0) },
             by: \.value.sha256)
-        func same(_ upload: Upload) -> String? {
+        func same(_ upload: Upload) -> AttachmentID? {
             let found = others[upload.file.sha256.hex] ?? []
-            return found.filter { $0.value.name.utf8.elementsEqual(upload.name.utf8) }.map(\.key).min()
-                ?? found.filter { isNumbered(upload.name, of: $0.value.name) }.map(\.key).min()
+            return found.filter { $0.value.name.utf8.elementsEqual(upload.name.utf8) }.map { AttachmentID($0.key) }
+                .min()
+                ?? found.filter { isNumbered(upload.name, of: $0.value.name) }.map { AttachmentID($0.key) }.min()
         }
         /// Returns the id of a new attachment. If another machine records the same file at this
         /// moment, it uses the same id.
-        func new(_ upload: Upload) -> String {
-            let id = DocumentID.derived(from: "ferry attachment\n\(upload.file.sha256.hex)\n\(upload.name)")
-            return present[id] == nil && !here.contains(id) ? id : DocumentID.make(in: environment)
+        func new(_ upload: Upload) -> AttachmentID {
+            let id = AttachmentID(
+                DocumentID.derived(from: "ferry attachment\n\(upload.file.sha256.hex)\n\(upload.name)"))
+            let isFree = present[id.rawValue] == nil && !here.contains(id)
+            return isFree ? id : AttachmentID(DocumentID.make(in: environment))
         }
         var repaired: [FieldPath: Value?] = [:]
         var news: [(path: FieldPath, value: Value, displaced: Merge.DisplacedValue?)] = []
@@ -257,12 +261,12 @@ extension TaskSync {
             let row = AttachmentRow(
                 task: task, attachment: id, name: upload.name, sha256: upload.file.sha256.hex,
                 content: upload.file.content.key(in: namespace).text, marks: upload.file.marks, stamp: upload.stamp)
-            if present[id] == nil, !room.take(upload.name) {
+            if present[id.rawValue] == nil, !room.take(upload.name) {
                 recorded.withoutRoom.append(upload.name)
                 continue
             }
             try tables.put(row)
-            let known = present[id].flatMap { TaskAttachment($0) }
+            let known = present[id.rawValue].flatMap { TaskAttachment($0) }
             let damaged = known?.sha256 == row.sha256 && known?.isDamaged == true
             // Another machine has replaced the attachment, and the file here still has the previous
             // content.
@@ -272,7 +276,7 @@ extension TaskSync {
                 if upload.isRepair, damaged {
                     repaired[damageMark(of: id)] = .some(nil)
                     if known?.size != upload.file.size {
-                        repaired[attachments.appending(id).appending("size")] = .integer(upload.file.size)
+                        repaired[attachments.appending(id.rawValue).appending("size")] = .integer(upload.file.size)
                     }
                 }
                 continue
@@ -287,7 +291,7 @@ extension TaskSync {
                 modifiedTime: Timestamp(
                     seconds: upload.stamp.modified.seconds, nanos: upload.stamp.modified.nanoseconds),
                 isExecutable: upload.isExecutable)
-            let path = attachments.appending(id)
+            let path = attachments.appending(id.rawValue)
             // Another machine has replaced the attachment in the meantime. For the document that is
             // no conflict, but the user has not seen that version.
             let isUnseen = known.map { $0.sha256 != upload.known } ?? false
@@ -447,17 +451,19 @@ extension TaskSync {
     /// document is read once for all of its downloads.
     private func wantedAttachments(
         of transfers: [Transfer]
-    ) async -> Result<[String: [String: String?]], any Error> {
+    ) async -> Result<[TaskID: [AttachmentID: String?]], any Error> {
         let ids = Dictionary(grouping: transfers, by: \.task).mapValues { $0.compactMap(\.attachment) }
         do {
             return .success(
                 try await client.reading { transaction in
-                    var wanted: [String: [String: String?]] = [:]
+                    var wanted: [TaskID: [AttachmentID: String?]] = [:]
                     for (task, ids) in ids {
                         let fields = try transaction.task(task).fields(pendingTimes: .previous)
                         let present = TaskItem.attachments(in: fields)
                         for id in ids {
-                            guard let attachment = present[id].flatMap({ TaskAttachment($0) }) else { continue }
+                            guard let attachment = present[id.rawValue].flatMap({ TaskAttachment($0) }) else {
+                                continue
+                            }
                             wanted[task, default: [:]].updateValue(attachment.sha256, forKey: id)
                         }
                     }

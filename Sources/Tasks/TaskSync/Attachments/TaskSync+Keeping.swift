@@ -1,7 +1,7 @@
 import DocumentClient
 import DocumentModel
 import Merge
-import TaskModel
+package import TaskModel
 
 /// Keeps attachments that a user removes or replaces in the history of their task, on every
 /// machine, so that commands can restore them. The server keeps the content to which a history
@@ -20,7 +20,7 @@ extension TaskSync {
     /// - Returns: The steps that undo the change, none for an attachment that the task has already;
     ///   an empty array if the task is gone.
     static func setAttachments(
-        _ values: [String: Value?], of task: String, as kind: UndoStep.Kind, userID: UserID, merge: String,
+        _ values: [AttachmentID: Value?], of task: TaskID, as kind: UndoStep.Kind, userID: UserID, merge: String,
         _ transaction: ReplicaTransaction
     ) throws -> [UndoStep] {
         let view = try transaction.task(task)
@@ -28,7 +28,7 @@ extension TaskSync {
         let known = view.fields(pendingTimes: .previous)
         var (changes, displaced, steps) = ([FieldPath: Value?](), [Merge.DisplacedValue](), [UndoStep]())
         for (id, value) in values.sorted(by: { $0.key < $1.key }) {
-            let path = FieldPath(key: "attachments").appending(id)
+            let path = FieldPath(key: "attachments").appending(id.rawValue)
             let old = known.value(at: path.segments[...])
             if hasSameContent(old, value) { continue }
             changes[path] = .some(value)
@@ -50,8 +50,8 @@ extension TaskSync {
 
     /// Sets or removes one attachment; see `setAttachments`.
     static func setAttachment(
-        _ attachment: String, of task: String, to value: Value?, as kind: UndoStep.Kind, userID: UserID, merge: String,
-        _ transaction: ReplicaTransaction
+        _ attachment: AttachmentID, of task: TaskID, to value: Value?, as kind: UndoStep.Kind, userID: UserID,
+        merge: String, _ transaction: ReplicaTransaction
     ) throws -> UndoStep? {
         try setAttachments([attachment: value], of: task, as: kind, userID: userID, merge: merge, transaction).first
     }
@@ -78,7 +78,7 @@ extension TaskSync {
             guard let file = entry.displaced.flatMap({ TaskAttachment($0) }), file.manifest != nil,
                 !Self.hasSameContent(entry.displaced, entry.standing), catalog[entry.task]?.deletion == nil
             else { return false }
-            return seen.insert([entry.task, entry.field, file.sha256 ?? ""]).inserted
+            return seen.insert([entry.task.rawValue, entry.field, file.sha256 ?? ""]).inserted
         }
     }
 
@@ -90,7 +90,7 @@ extension TaskSync {
     /// Restores a value from a task's history. The present value goes to the history.
     ///
     /// - Parameter id: The id of the history entry.
-    package func restoreDisplaced(_ id: String, of task: String) async throws {
+    package func restoreDisplaced(_ id: String, of task: TaskID) async throws {
         let now = configuration.wallClock()
         try await withExclusiveAccess {
             try await readFirst(task)
@@ -136,10 +136,11 @@ extension TaskSync {
                 else { continue }
                 let standing = try transaction.document(task).fields.value(at: path.segments[...])
                 guard !Self.hasSameContent(value, standing) else { continue }
-                guard try !undo.knows(entry: name.id, of: task.id) else { continue }
+                guard try !undo.knows(entry: name.id, of: task.task) else { continue }
                 let step = UndoStep(
-                    .beside, task.id,
-                    attachment: .init(id: path.segments[1], before: value, after: standing, entry: name.id))
+                    .beside, task.task,
+                    attachment: .init(
+                        id: AttachmentID(path.segments[1]), before: value, after: standing, entry: name.id))
                 try undo.add([step], at: now)
             }
         }

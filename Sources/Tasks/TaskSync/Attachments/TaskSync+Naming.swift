@@ -10,9 +10,11 @@ extension TaskSync {
     /// the names are free.
     ///
     /// - Parameter wanted: The attachments of the task's document, by id.
-    func renameAttachments(of task: String, _ wanted: [String: Value]) async throws {
+    func renameAttachments(of task: TaskID, _ wanted: [String: Value]) async throws {
         let rows = attachments.rows(of: task)
-        let names = wanted.compactMapValues { $0.mapValue?["name"]?.stringValue }
+        let names: [AttachmentID: String] = wanted.reduce(into: [:]) { names, attachment in
+            names[AttachmentID(attachment.key)] = attachment.value.mapValue?["name"]?.stringValue
+        }
         // Most files have their names, and there may be thousands.
         let areDistinct = Set(names.values.map { ExactText($0) }).count == names.count
         let isMisnamed = rows.contains { id, row in names[id].map { !$0.utf8.elementsEqual(row.name.utf8) } ?? false }

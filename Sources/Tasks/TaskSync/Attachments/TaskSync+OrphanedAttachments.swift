@@ -2,6 +2,7 @@ import DocumentClient
 import SystemIO
 import SystemService
 import TaskFolder
+import TaskModel
 
 /// The attachments of a task at the time when its file was deleted, in an entry of the local trash.
 /// Those that were not uploaded by then exist nowhere else, and are restored with the task.
@@ -61,7 +62,7 @@ struct OrphanedAttachments: Sendable, Equatable {
 extension TaskSync {
     /// Moves the attachments of a task's file to the local trash, alone or together with the file,
     /// and remembers them.
-    func trashBeside(_ task: String, _ path: TaskPath, with file: TrashItem? = nil) async throws -> TrashOutcome? {
+    func trashBeside(_ task: TaskID, _ path: TaskPath, with file: TrashItem? = nil) async throws -> TrashOutcome? {
         var items = file.map { [$0] } ?? []
         let name = folder.nextTrashName()
         if let directory = try? path.attachmentsDirectory(), (try? folder.hasDirectory(directory)) == true {
@@ -79,7 +80,7 @@ extension TaskSync {
 
     /// Restores the attachments that were not uploaded before their task's file was deleted,
     /// because the file is back. They are uploaded then.
-    func bringBackOrphans(of task: String, beside path: TaskPath) async throws {
+    func bringBackOrphans(of task: TaskID, beside path: TaskPath) async throws {
         guard let left = orphanedAttachments[task], !folder.isAbsent(path) else { return }
         do {
             let target = try path.attachmentsDirectory()
@@ -101,7 +102,7 @@ extension TaskSync {
 
     /// Restores the uploaded attachments of a deleted file that is back, from the local trash. The
     /// others are downloaded.
-    func bringBack(_ rows: [AttachmentRow], of task: String, beside path: TaskPath) async throws {
+    func bringBack(_ rows: [AttachmentRow], of task: TaskID, beside path: TaskPath) async throws {
         guard let left = orphanedAttachments[task], let target = try? path.attachmentsDirectory() else { return }
         var back: [AttachmentRow] = []
         for var row in rows where left.told[ExactText(row.name)] == OrphanedAttachments.Version(row.stamp) {
@@ -148,7 +149,7 @@ extension TaskSync {
         try await forgetLeft(of: orphanedAttachments.keys.filter { catalog[$0] == nil })
     }
 
-    private func forgetLeft(of tasks: [String]) async throws {
+    private func forgetLeft(of tasks: [TaskID]) async throws {
         guard !tasks.isEmpty else { return }
         try await client.transaction { for task in tasks { try SyncTables($0).setOrphans(nil, of: task) } }
         for task in tasks { orphanedAttachments[task] = nil }

@@ -1,13 +1,14 @@
 import DocumentClient
 import SystemIO
 import TaskFolder
+import TaskModel
 
 /// Keeps a transfer's id and progress across restarts of the daemon.
 extension TaskSync {
     /// Returns the id of an upload, which is the same for the same version of a file.
     ///
     /// - Parameter known: The file's stamp; nil to read it.
-    func idOfUpload(_ task: String, _ name: String, size: Int64, _ known: FileStamp? = nil) -> String {
+    func idOfUpload(_ task: TaskID, _ name: String, size: Int64, _ known: FileStamp? = nil) -> String {
         let path = known == nil ? index.path(of: task).flatMap { try? $0.attachmentsDirectory().appending(name) } : nil
         let stamp = known ?? path.flatMap { try? folder.stamp($0) }
         let version = stamp.map { "\($0.size) \($0.modified.seconds) \($0.modified.nanoseconds)" } ?? "\(size)"
@@ -17,7 +18,7 @@ extension TaskSync {
     /// Returns the id of a download.
     ///
     /// - Parameter key: The key of the object that is downloaded.
-    static func idOfDownload(_ task: String, _ attachment: String, _ key: String) -> String {
+    static func idOfDownload(_ task: TaskID, _ attachment: AttachmentID, _ key: String) -> String {
         DocumentID.derived(from: "ferry download\n\(task)\n\(attachment)\n\(key)")
     }
 

@@ -8,8 +8,8 @@ import TaskModel
 /// marks the attachment in its task's document; each machine that has the file uploads all of it
 /// again and removes the mark, and then the others download it.
 extension TaskSync {
-    static func damageMark(of attachment: String) -> FieldPath {
-        FieldPath(key: "attachments").appending(attachment).appending("damaged")
+    static func damageMark(of attachment: AttachmentID) -> FieldPath {
+        FieldPath(key: "attachments").appending(attachment.rawValue).appending("damaged")
     }
 
     /// Asks the machines that have the file to upload it again, after a download has found its
@@ -29,8 +29,7 @@ extension TaskSync {
         Task {
             try? await self.withExclusiveAccess {
                 try await self.client.transaction { transaction in
-                    let name = try DocumentName(
-                        database: transaction.databaseName, collection: "tasks", id: transfer.task)
+                    let name = try DocumentName(task: transfer.task, in: transaction.databaseName)
                     let fields = try transaction.document(name).fields(pendingTimes: .previous)
                     guard let known = TaskItem(fields: fields).attachments[id], !known.isDamaged,
                         known.sha256 == transfer.sha256
@@ -44,10 +43,9 @@ extension TaskSync {
     /// Removes the marks of attachments that could be downloaded after all.
     static func removeMarks(_ rows: [AttachmentRow], _ transaction: ReplicaTransaction) throws {
         for row in rows {
-            let name = try DocumentName(
-                database: transaction.databaseName, collection: "tasks", id: row.task)
+            let name = try DocumentName(task: row.task, in: transaction.databaseName)
             let fields = try transaction.document(name).fields(pendingTimes: .previous)
-            guard let known = TaskItem.attachments(in: fields)[row.attachment].flatMap({ TaskAttachment($0) }),
+            guard let known = TaskItem.attachments(in: fields)[row.attachment.rawValue].flatMap({ TaskAttachment($0) }),
                 known.isDamaged, known.sha256 == row.sha256
             else { continue }
             try transaction.append(.merge(name, [damageMark(of: row.attachment): nil]))
@@ -56,17 +54,17 @@ extension TaskSync {
 
     static let waitForRepair = "A machine that has the file puts it there again by itself; let it run and be in touch."
 
-    static func damageKey(_ task: String, _ attachment: String, _ sha256: String?) -> String {
+    static func damageKey(_ task: TaskID, _ attachment: AttachmentID, _ sha256: String?) -> String {
         "down \(task) \(attachment) \(sha256 ?? "")"
     }
 
     func noteDamage(
-        _ task: String, _ attachment: String, _ name: String, _ sha256: String?, hint: String = waitForRepair
+        _ task: TaskID, _ attachment: AttachmentID, _ name: String, _ sha256: String?, hint: String = waitForRepair
     ) {
         let reason = reportedDamage[Self.damageKey(task, attachment, sha256)]
         note(
             SyncProblem(
-                code: "attachment-damaged", subject: "\(catalog[task]?.title ?? task): \(name)",
+                code: "attachment-damaged", subject: "\(catalog[task]?.title ?? task.rawValue): \(name)",
                 message: "The server has lost this attachment, or damaged it" + (reason.map { ": \($0)." } ?? "."),
                 hint: hint),
             for: "transfer down \(task) \(attachment)")
@@ -74,7 +72,7 @@ extension TaskSync {
 
     /// Forgets the reports of a task's damaged attachments. Those that are still damaged are
     /// reported again.
-    func forgetDamage(_ task: String) {
+    func forgetDamage(_ task: TaskID) {
         guard !problems.isEmpty else { return }
         for (key, problem) in problems
         where problem.code == "attachment-damaged" && key.hasPrefix("transfer down \(task) ") {

@@ -20,7 +20,7 @@ extension TaskSync {
     /// - Returns: The id of the transfer; nil if attachments stay on this machine.
     @discardableResult
     func queueUpload(
-        _ task: String, _ name: String, size: Int64, _ stamp: FileStamp? = nil, isRepair: Bool = false
+        _ task: TaskID, _ name: String, size: Int64, _ stamp: FileStamp? = nil, isRepair: Bool = false
     ) -> String? {
         guard objects != nil else { return nil }
         if let transfer = transfers.current(.init(upload: name, of: task)) {
@@ -74,7 +74,7 @@ extension TaskSync {
     /// - Returns: The id of the transfer; nil if there is nothing to download.
     @discardableResult
     func queueDownload(
-        _ task: String, _ attachment: String, _ file: TaskAttachment, limit: Int64? = nil, isAsked: Bool = false
+        _ task: TaskID, _ attachment: AttachmentID, _ file: TaskAttachment, limit: Int64? = nil, isAsked: Bool = false
     ) -> String? {
         guard objects != nil, let key = file.manifest,
             let content = ContentReference(key: key)
@@ -283,7 +283,7 @@ extension TaskSync {
         // become readable a little later.
         let isForeign = !transfer.isUpload && transfer.owner != configuration.userID
         transfer.refusals = code == .permission && isForeign ? transfer.refusals + 1 : 0
-        let subject = "\(catalog[transfer.task]?.title ?? transfer.task): \(transfer.name)"
+        let subject = "\(catalog[transfer.task]?.title ?? transfer.task.rawValue): \(transfer.name)"
         if transfer.refusals >= Self.refusalLimit {
             note(
                 SyncProblem(
@@ -445,7 +445,7 @@ extension TaskSync {
 
 extension Transfer {
     /// The key by which a pause of the transfer is remembered across restarts.
-    var pauseKey: String { "\(isUpload ? "up" : "down") \(task) \(attachment ?? name)" }
+    var pauseKey: String { "\(isUpload ? "up" : "down") \(task) \(attachment?.rawValue ?? name)" }
 
     /// The key of the content in `TaskSync.reportedDamage`.
     var damageKey: String { TaskSync.damageKey(task, attachment ?? "", sha256) }

@@ -4,7 +4,7 @@ import DocumentModel
 package import ObjectStorage
 import SystemIO
 import TaskFolder
-import TaskModel
+package import TaskModel
 
 /// The upload or download of an attachment.
 ///
@@ -38,9 +38,9 @@ package struct Transfer: Sendable {
     }
 
     package let id: String
-    package let task: String
+    package let task: TaskID
     /// The attachment; nil for the upload of a file that has none yet.
-    package var attachment: String?
+    package var attachment: AttachmentID?
     package let name: String
     package let isUpload: Bool
     package var phase = Phase.queued
@@ -58,7 +58,7 @@ package struct Transfer: Sendable {
     /// the same content: one of them may be executable.
     var incoming: String? {
         content.map { content in
-            let words = [task, attachment ?? name, content.id.hex]
+            let words = [task.rawValue, attachment?.rawValue ?? name, content.id.hex]
             return String(SHA256.hash(words.joined(separator: "\n")).hex.prefix(40))
         }
     }

@@ -1,4 +1,5 @@
 import ObjectStorage
+import TaskModel
 
 /// The transfers of this machine, including the last ones that have ended, by id and by subject. A
 /// value: it starts and stops nothing. `TransferSchedule` decides which of them starts next.
@@ -6,15 +7,15 @@ struct TransferList: Sendable {
     /// The file or attachment that a transfer is about. Names are compared by bytes: two that
     /// differ only in their Unicode form are two files.
     struct Subject: Hashable, Sendable {
-        let task: String
+        let task: TaskID
         let isUpload: Bool
         /// The file's name for an upload, the attachment's id for a download.
         let name: [UInt8]
 
-        init(upload name: String, of task: String) { (self.task, isUpload, self.name) = (task, true, Array(name.utf8)) }
+        init(upload name: String, of task: TaskID) { (self.task, isUpload, self.name) = (task, true, Array(name.utf8)) }
 
-        init(download attachment: String, of task: String) {
-            (self.task, isUpload, name) = (task, false, Array(attachment.utf8))
+        init(download attachment: AttachmentID, of task: TaskID) {
+            (self.task, isUpload, name) = (task, false, Array(attachment.rawValue.utf8))
         }
     }
 
@@ -33,7 +34,7 @@ struct TransferList: Sendable {
 
     private(set) var transfers: [String: Transfer] = [:]
     /// The ids of the transfers that have not ended, by task and subject.
-    private var current: [String: [Subject: String]] = [:]
+    private var current: [TaskID: [Subject: String]] = [:]
     private var turns = TransferSchedule<String>(policy: Self.policy)
     private var over: [String] = []
     private var added = 0
@@ -47,7 +48,7 @@ struct TransferList: Sendable {
     func current(_ subject: Subject) -> Transfer? { current[subject.task]?[subject].flatMap { transfers[$0] } }
 
     /// Returns the transfers of a task that have not ended.
-    func current(of task: String) -> [Transfer] { current[task, default: [:]].values.compactMap { transfers[$0] } }
+    func current(of task: TaskID) -> [Transfer] { current[task, default: [:]].values.compactMap { transfers[$0] } }
 
     /// Whether a transfer with the same subject as `transfer` has not ended.
     func hasCurrent(like transfer: Transfer) -> Bool { current(transfer.subject) != nil }

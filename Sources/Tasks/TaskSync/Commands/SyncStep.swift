@@ -1,4 +1,5 @@
 package import DocumentModel
+package import TaskModel
 
 /// A step that a sync would take, or something that it would leave alone.
 package struct SyncStep: Sendable, Hashable {
@@ -26,7 +27,7 @@ package struct SyncStep: Sendable, Hashable {
     /// A path relative to the tasks directory, or a title.
     package let subject: String
     /// The task; nil if the file does not belong to one yet.
-    package let task: String?
+    package let task: TaskID?
     /// The fields of the task that change.
     package var fields: [FieldPath] = []
     /// The reason in a few words.
@@ -35,7 +36,7 @@ package struct SyncStep: Sendable, Hashable {
     package var size: Int64?
 
     init(
-        _ action: Action, _ subject: String, task: String? = nil, fields: [FieldPath] = [], _ reason: String? = nil,
+        _ action: Action, _ subject: String, task: TaskID? = nil, fields: [FieldPath] = [], _ reason: String? = nil,
         size: Int64? = nil
     ) {
         self.action = action

@@ -5,7 +5,7 @@ import SQLite
 import SystemIO
 import SystemService
 import TaskFolder
-import TaskModel
+package import TaskModel
 
 extension TaskSync {
     /// Copies files into the task's attachments and queues their uploads: all of them, or none if
@@ -14,7 +14,7 @@ extension TaskSync {
     /// - Parameter files: Absolute paths, with the names of the attachments; nil for the file's own
     ///   name.
     /// - Returns: The ids of the transfers, in the order of the files.
-    package func attach(_ task: String, _ files: [(path: String, name: String?)]) async throws -> [String] {
+    package func attach(_ task: TaskID, _ files: [(path: String, name: String?)]) async throws -> [String] {
         guard index.path(of: task) != nil else {
             throw TaskSyncError(.notFound, "The task has no file to put attachments beside.")
         }
@@ -71,7 +71,7 @@ extension TaskSync {
 
     /// Throws if the task's document has no room for these attachments. The server would refuse it
     /// after all the bytes were uploaded.
-    private func checkRoom(for names: [String], of task: String) async throws {
+    private func checkRoom(for names: [String], of task: TaskID) async throws {
         let document = try await self.name(of: task)
         let view = try await client.document(document)
         let waiting = transfers.all.filter {
@@ -122,7 +122,7 @@ extension TaskSync {
     }
 
     /// Removes an attachment by id or name, on all machines. It is in the trash afterwards.
-    package func detach(_ task: String, attachment: String) async throws {
+    package func detach(_ task: TaskID, attachment: String) async throws {
         try await withExclusiveAccess {
             let item = try await detail(task).item
             guard let (id, _) = item.attachment(meantBy: attachment) else {
@@ -137,12 +137,12 @@ extension TaskSync {
     /// regardless of their sizes; or ends that, which removes no file.
     ///
     /// - Returns: The ids of the downloads of those that are not here.
-    package func setPinned(_ task: String, _ isPinned: Bool) async throws -> [String] {
+    package func setPinned(_ task: TaskID, _ isPinned: Bool) async throws -> [String] {
         try await withExclusiveAccess {
             guard catalog[task] != nil else { throw TaskSyncError(.notFound, "There is no task \(task).") }
             var all = pinned.filter { catalog[$0] != nil }
             if isPinned { all.insert(task) } else { all.remove(task) }
-            let text = all.sorted().joined(separator: "\n")
+            let text = all.map(\.rawValue).sorted().joined(separator: "\n")
             try await client.transaction { try SyncTables($0).setState("pinned", text) }
             pinned = all
             guard isPinned else { return [] }
@@ -154,7 +154,7 @@ extension TaskSync {
     /// Starts the download of an attachment, unless it has started.
     ///
     /// - Returns: The id of the transfer; nil if the file is here.
-    package func fetch(_ task: String, attachment: String) async throws -> String? {
+    package func fetch(_ task: TaskID, attachment: String) async throws -> String? {
         let item = try await detail(task).item
         guard let (id, file) = item.attachment(meantBy: attachment) else {
             throw TaskSyncError(.notFound, "The task has no attachment '\(attachment)'.")

@@ -15,7 +15,7 @@ extension TaskSync {
         package let path: String?
         /// The paths of its attachments' files relative to the tasks directory, by attachment id.
         /// Files that are not here are missing.
-        package let attachmentPaths: [String: String]
+        package let attachmentPaths: [AttachmentID: String]
         package let remarks: [String]
         /// Whether its attachments are kept here regardless of their sizes.
         package let isPinned: Bool
@@ -23,7 +23,7 @@ extension TaskSync {
         package let head: String
     }
 
-    package func detail(_ id: String) async throws -> Detail {
+    package func detail(_ id: TaskID) async throws -> Detail {
         guard let entry = catalog[id] else { throw TaskSyncError(.notFound, "There is no task \(id).") }
         let view = try await client.document(try await name(of: id))
         let fields = view.fields(pendingTimes: .previous)
@@ -49,30 +49,30 @@ extension TaskSync {
     }
 
     /// Returns the living tasks that have known keys with invalid values, in order of their titles.
-    package func misunderstoodValues() async throws -> [(task: String, title: String, keys: [String])] {
+    package func misunderstoodValues() async throws -> [(task: TaskID, title: String, keys: [String])] {
         return try await client.reading { [vocabulary = configuration.vocabulary] transaction in
             try transaction.documents(Self.localQueries(in: transaction.databaseName).tasks).compactMap {
                 document in
                 let item = TaskItem(fields: document.fields(pendingTimes: .previous))
                 let keys = item.misunderstoodKeys(in: vocabulary)
                 guard !item.isDeleted, !keys.isEmpty else { return nil }
-                return (document.name.id, item.title, keys)
+                return (document.name.task, item.title, keys)
             }.sorted { ($0.1, $0.0) < ($1.1, $1.0) }
         }
     }
 
     /// Returns the moments of all tasks that remind their users, by id, with a number of their
     /// version; nil if that is still the given one.
-    package func reminders(after version: UInt64?) -> (version: UInt64, tasks: [String: TaskReminders])? {
+    package func reminders(after version: UInt64?) -> (version: UInt64, tasks: [TaskID: TaskReminders])? {
         guard version != catalog.remindersVersion else { return nil }
         return (catalog.remindersVersion, catalog.reminders)
     }
 
     /// Returns the path of a task's file relative to the tasks directory.
-    package func path(ofTask id: String) -> String? { index.path(of: id)?.string }
+    package func path(ofTask id: TaskID) -> String? { index.path(of: id)?.string }
 
     /// Returns the task whose file is at a path relative to the tasks directory.
-    package func task(atPath path: String) -> String? { (try? TaskPath(path)).flatMap { index[$0]?.task } }
+    package func task(atPath path: String) -> TaskID? { (try? TaskPath(path)).flatMap { index[$0]?.task } }
 
     /// Creates tasks in one transaction.
     ///
@@ -81,17 +81,17 @@ extension TaskSync {
     ///
     /// - Returns: The id of each task, or the error that prevented it, in order.
     /// - Throws: An error that prevents all of them.
-    package func add(_ edits: [TaskEdit]) async throws -> [Result<String, any Error>] {
+    package func add(_ edits: [TaskEdit]) async throws -> [Result<TaskID, any Error>] {
         let parsed = edits.map { edit in Result { try edit.newTask(in: configuration.vocabulary) } }
         return try await withExclusiveAccess {
             try requireRoot()
             var present = try await whyPresent(edits.compactMap(\.importKey).map(importedID))
-            var new: [(id: String, contents: FileImport.FileContents)] = []
-            var results: [Result<String, any Error>] = []
+            var new: [(id: TaskID, contents: FileImport.FileContents)] = []
+            var results: [Result<TaskID, any Error>] = []
             for (edit, parsed) in zip(edits, parsed) {
                 do {
                     var (item, file) = try parsed.get()
-                    let id = edit.importKey.map(importedID) ?? DocumentID.make(in: environment)
+                    let id = edit.importKey.map(importedID) ?? TaskID(DocumentID.make(in: environment))
                     if let error = present[id] { throw error }
                     if !edit.isTrial {
                         item.listId = try await list(named: edit.listName ?? "")
@@ -109,7 +109,7 @@ extension TaskSync {
             let today = today
             try await client.transaction { transaction in
                 for task in tasks {
-                    let name = try DocumentName(database: transaction.databaseName, collection: "tasks", id: task.id)
+                    let name = try DocumentName(task: task.id, in: transaction.databaseName)
                     let engine = FileImport(
                         name: name, userID: userID, hosts: hosts, replica: transaction.replica, today: today)
                     try transaction.append(engine.creation(task.contents))
@@ -123,15 +123,15 @@ extension TaskSync {
 
     /// Returns the id of the task that is added with an `importKey`, which is the same on all
     /// machines of the account.
-    package nonisolated func importedID(_ key: String) -> String {
-        DocumentID.derived(from: "ferry import\n\(configuration.userID)\n\(key)")
+    package nonisolated func importedID(_ key: String) -> TaskID {
+        TaskID(DocumentID.derived(from: "ferry import\n\(configuration.userID)\n\(key)"))
     }
 
     /// Returns the errors of those of the tasks that exist or are in the trash.
-    private func whyPresent(_ ids: [String]) async throws -> [String: TaskSyncError] {
+    private func whyPresent(_ ids: [TaskID]) async throws -> [TaskID: TaskSyncError] {
         guard !ids.isEmpty else { return [:] }
         return try await client.reading { transaction in
-            var errors: [String: TaskSyncError] = [:]
+            var errors: [TaskID: TaskSyncError] = [:]
             for id in ids {
                 let view = try transaction.task(id)
                 guard view.exists else { continue }
@@ -151,10 +151,10 @@ extension TaskSync {
 
     /// Changes a task. If its file was changed as well, that is read first, so that neither change
     /// is lost.
-    package func edit(_ id: String, _ edit: TaskEdit) async throws {
+    package func edit(_ id: TaskID, _ edit: TaskEdit) async throws {
         try await withExclusiveAccess {
             try await readFirst(id)
-            var list: String?
+            var list: ListID?
             if let name = edit.listName { list = try await self.list(named: name) }
             let (target, vocabulary) = (list, configuration.vocabulary)
             try await change(id, as: .edit, archiving: edit.archivesOccurrence) { item in
@@ -167,7 +167,7 @@ extension TaskSync {
     }
 
     /// Moves tasks to the trash.
-    package func remove(_ ids: [String]) async throws {
+    package func remove(_ ids: [TaskID]) async throws {
         try await withExclusiveAccess {
             for id in ids {
                 guard catalog[id] != nil else { throw TaskSyncError(.notFound, "There is no task \(id).") }
@@ -180,7 +180,7 @@ extension TaskSync {
     }
 
     /// Restores tasks from the trash.
-    package func restore(_ ids: [String]) async throws {
+    package func restore(_ ids: [TaskID]) async throws {
         try await withExclusiveAccess {
             try requireRoot()
             for id in ids {
@@ -222,7 +222,7 @@ extension TaskSync {
 
     /// Imports a task's file before a command changes the task. That may show that the directory is
     /// missing.
-    func readFirst(_ id: String) async throws {
+    func readFirst(_ id: TaskID) async throws {
         try requireRoot()
         try await importFile(of: id)
         try requireRoot()
@@ -232,9 +232,9 @@ extension TaskSync {
         if let rootHold { throw TaskSyncError(.held, rootHold.message) }
     }
 
-    func name(of id: String) async throws -> DocumentName {
+    func name(of id: TaskID) async throws -> DocumentName {
         let database = try await client.reading { $0.databaseName }
-        return try DocumentName(database: database, collection: "tasks", id: id)
+        return try DocumentName(task: id, in: database)
     }
 
     /// Changes a task.
@@ -244,12 +244,12 @@ extension TaskSync {
     ///   - archives: Whether an occurrence that the change completes is kept as a task of its own,
     ///     also if the task does not say so.
     func change(
-        _ id: String, as kind: UndoStep.Kind? = nil, archiving archives: Bool = false,
+        _ id: TaskID, as kind: UndoStep.Kind? = nil, archiving archives: Bool = false,
         _ body: @escaping @Sendable (TaskItem) throws -> TaskItem
     ) async throws {
         let (userID, hosts, now, today) = (configuration.userID, hosts, configuration.wallClock(), today)
         try await client.transaction { transaction in
-            let name = try DocumentName(database: transaction.databaseName, collection: "tasks", id: id)
+            let name = try DocumentName(task: id, in: transaction.databaseName)
             let view = try transaction.document(name)
             guard view.exists else { throw TaskSyncError(.notFound, "There is no task \(id).") }
             var old = TaskItem(fields: view.fields(pendingTimes: .previous))
@@ -270,9 +270,9 @@ extension TaskSync {
 
     /// Returns those of the tasks whose notes pass a test. Each is read from the state file.
     package func tasks(
-        _ ids: [String], withNotes isMeant: @escaping @Sendable (_ id: String, _ notes: String) -> Bool
-    ) async throws -> Set<String> {
-        var found = Set<String>()
+        _ ids: [TaskID], withNotes isMeant: @escaping @Sendable (_ id: TaskID, _ notes: String) -> Bool
+    ) async throws -> Set<TaskID> {
+        var found = Set<TaskID>()
         var rest = ids[...]
         while !rest.isEmpty {
             // Other transactions can run between two pages.
@@ -289,7 +289,7 @@ extension TaskSync {
     }
 
     /// Returns the list with a name, which is created if there is none; nil for the default list.
-    private func list(named name: String) async throws -> String? {
+    private func list(named name: String) async throws -> ListID? {
         guard !name.isEmpty else { return nil }
         let known = catalog.listNames.filter { $0.value.lowercased() == name.lowercased() }
         if let exact = known.first(where: { UTF8Order.areEqual($0.value, name) }) ?? known.first { return exact.key }

@@ -7,7 +7,7 @@ package import TaskModel
 package struct Displacement: Sendable {
     /// The id of the history entry.
     package let id: String
-    package let task: String
+    package let task: TaskID
     package let title: String
     /// The path of the field, or `__document__`.
     package let field: String
@@ -41,7 +41,7 @@ package struct Displacement: Sendable {
     }
 
     fileprivate struct Group: Hashable {
-        let task: String
+        let task: TaskID
         /// The common prefix of the ids of a merge's entries.
         let merge: String
         let field: String
@@ -101,7 +101,7 @@ extension TaskSync {
     }
 
     /// Returns all displaced, removed or replaced values of a task, newest first.
-    package func history(of task: String) async throws -> [Displacement] {
+    package func history(of task: TaskID) async throws -> [Displacement] {
         guard catalog[task] != nil else { throw TaskSyncError(.notFound, "There is no task \(task).") }
         let pending = try await pendingHistory()
         let found = try await client.reading { try Self.history(of: task, pending, $0) }
@@ -112,10 +112,10 @@ extension TaskSync {
     ///
     /// - Parameter pending: The entries of all tasks that are still to be sent.
     static func history(
-        of task: String, _ pending: [(name: DocumentName, fields: [String: Value])],
+        of task: TaskID, _ pending: [(name: DocumentName, fields: [String: Value])],
         _ transaction: ReplicaTransaction
     ) throws -> [Displacement] {
-        let name = try DocumentName(database: transaction.databaseName, collection: "tasks", id: task)
+        let name = try DocumentName(task: task, in: transaction.databaseName)
         let history = Query(parent: ParentName(name), collectionID: TaskHistory.collection)
         return try displacements(
             transaction.documents(history).filter { $0.exists && !isAppearance($0.fields) },
@@ -138,11 +138,11 @@ extension TaskSync {
     }
 
     /// Returns the origins of a task's values.
-    package func origins(of task: String) async throws -> TaskOrigins {
+    package func origins(of task: TaskID) async throws -> TaskOrigins {
         guard catalog[task] != nil else { throw TaskSyncError(.notFound, "There is no task \(task).") }
         let view = try await client.reading { transaction in
             try transaction.document(
-                try DocumentName(database: transaction.databaseName, collection: "tasks", id: task))
+                try DocumentName(task: task, in: transaction.databaseName))
         }
         let fields = view.fields
         var values: [(path: FieldPath, value: Value?)] = []
@@ -211,14 +211,15 @@ extension TaskSync {
     ) throws -> UndoStep? {
         guard let first = group.first, let task = first.name.parent else { return nil }
         if first.isDelete {
-            try trash(task.id, in: transaction)
-            return UndoStep(.remove, task.id)
+            try trash(task.task, in: transaction)
+            return UndoStep(.remove, task.task)
         }
         if let path = try? FieldPath(parsing: first.field), path.segments.first == "attachments",
             path.segments.count == 2
         {
             return try setAttachment(
-                path.segments[1], of: task.id, to: first.displaced, as: .attachment, userID: userID, merge: merge,
+                AttachmentID(path.segments[1]), of: task.task, to: first.displaced, as: .attachment, userID: userID,
+                merge: merge,
                 transaction)
         }
         var changes: [FieldPath: Value?] = [:]
@@ -243,7 +244,7 @@ extension TaskSync {
             mutation.keeping(
                 replaced, of: view, known, userID: userID, replica: transaction.replica, merge: merge))
         return UndoStep(
-            .edit, task.id, before: TaskItem(fields: view.fields(pendingTimes: .previous)),
+            .edit, task.task, before: TaskItem(fields: view.fields(pendingTimes: .previous)),
             after: TaskItem(fields: try transaction.document(task).fields(pendingTimes: .previous)))
     }
 
@@ -261,7 +262,7 @@ extension TaskSync {
         let field = entry["field"]?.stringValue ?? ""
         let standing = (try? FieldPath(parsing: field)).flatMap { document.value(at: $0.segments[...]) }
         return Displacement(
-            id: name.id, task: task.id, title: TaskItem(fields: document).title, field: field,
+            id: name.id, task: task.task, title: TaskItem(fields: document).title, field: field,
             standing: standing,
             displaced: entry["value"],
             replacedTime: entry["replacedTime"]?.timestampValue,

@@ -16,7 +16,7 @@ extension TaskSync {
         }
         var tasks = try await client.reading { transaction in
             try transaction.changes(for: Self.consumer, limit: .max).map(\.name).filter { $0.collectionPath == "tasks" }
-                .map(\.id)
+                .map(\.task)
         }
         tasks = Set(tasks).union(retries).subtracting(held.keys).sorted()
         for start in stride(from: 0, to: tasks.count, by: Self.batchSize) {
@@ -30,8 +30,8 @@ extension TaskSync {
         return steps
     }
 
-    private func subject(of task: String) -> String {
-        index.path(of: task)?.string ?? catalog[task]?.title ?? task
+    private func subject(of task: TaskID) -> String {
+        index.path(of: task)?.string ?? catalog[task]?.title ?? task.rawValue
     }
 
     // MARK: From here
@@ -42,7 +42,7 @@ extension TaskSync {
         var united: [SyncStep] = []
         var places: [String: Int] = [:]
         for step in steps {
-            let key = "\(step.action) \(step.task ?? step.subject) \(step.size == nil ? "" : step.subject)"
+            let key = "\(step.action) \(step.task?.rawValue ?? step.subject) \(step.size == nil ? "" : step.subject)"
             guard let place = places[key] else {
                 places[key] = united.count
                 united.append(step)
@@ -64,10 +64,10 @@ extension TaskSync {
         let mutation = pending.mutation
         switch mutation.name.collectionPath {
         case "lists":
-            let name = catalog.listNames[mutation.name.id] ?? mutation.name.id
+            let name = catalog.listNames[mutation.name.list] ?? mutation.name.id
             return SyncStep(mutation.kind == .delete ? .delete : .send, name, "list")
         case "tasks":
-            let task = mutation.name.id
+            let task = mutation.name.task
             let subject = subject(of: task)
             if let why = pending.parkedReason {
                 return SyncStep(.leave, subject, task: task, "the server refuses it: \(why)")
@@ -110,7 +110,7 @@ extension TaskSync {
             recentDeletes.recent(at: environment.now() - start, following: 0))
         let actions = Dictionary(plan.operations.map { ($0.node, $0.action) }) { first, _ in first }
         steps += gone.compactMap { path, task in
-            switch actions[.task(TaskID(task))] {
+            switch actions[.task(task)] {
             case .hold: SyncStep(.hold, path.string, task: task, "one of too many")
             case .trashDocument: SyncStep(.delete, path.string, task: task, "its file is gone")
             // A file that will be written again is among the steps from the server.
@@ -161,7 +161,7 @@ extension TaskSync {
         } catch let error as TaskFileProblem {
             return SyncStep(.leave, path.string, task: index[path]?.task, error.description)
         }
-        let identifier = (try? folder.identifier(path)) ?? nil
+        let identifier = folder.taskID(of: path)
         let sameInode = index.path(withInodeOf: file.stamp).flatMap { index[$0] }
             .flatMap { isSame(file.stamp, as: $0, identifier) ? $0.task : nil }
         let old = (sameInode ?? identifier).flatMap { index.path(of: $0) }
@@ -172,7 +172,7 @@ extension TaskSync {
         let (userID, hosts, isMoved) = (configuration.userID, hosts, from.parent != path.parent)
         let today = today
         let fields = try await client.reading { transaction -> [FieldPath] in
-            let name = try DocumentName(database: transaction.databaseName, collection: "tasks", id: task)
+            let name = try DocumentName(task: task, in: transaction.databaseName)
             guard let row = try SyncTables(transaction).file(task),
                 let shadowFile = try? TaskFile(parsing: row.bytes, named: row.path.name)
             else { return [] }
@@ -194,17 +194,17 @@ extension TaskSync {
 
     // MARK: From the remote
 
-    private func documentSteps(_ tasks: [String]) async throws -> [SyncStep] {
+    private func documentSteps(_ tasks: [TaskID]) async throws -> [SyncStep] {
         guard rootHold == nil else { return [] }
         let pending = try await client.reading { transaction in
             let tables = SyncTables(transaction)
             return try tasks.map { task in
-                let name = try DocumentName(database: transaction.databaseName, collection: "tasks", id: task)
+                let name = try DocumentName(task: task, in: transaction.databaseName)
                 return (view: try transaction.document(name), row: try tables.file(task))
             }
         }
         return pending.compactMap { view, row in
-            let task = view.name.id
+            let task = view.name.task
             guard TaskIndexEntry(view, in: configuration.reading).request != nil else {
                 return row.map { SyncStep(.remove, $0.path.string, task: task, "deleted elsewhere") }
             }

@@ -2,7 +2,7 @@ import DocumentClient
 package import DocumentModel
 import Merge
 import Reconciliation
-import TaskModel
+package import TaskModel
 
 /// The undo of a change of one task, done or previewed.
 package struct UndoneChange: Sendable {
@@ -13,7 +13,7 @@ package struct UndoneChange: Sendable {
         case changed
     }
 
-    package let task: String
+    package let task: TaskID
     package let title: String
     package let kind: Kind
     /// Whether the change that is undone came from another machine.
@@ -30,7 +30,7 @@ extension TaskSync {
     ///
     /// - Parameter isTrial: Whether the undo is only previewed.
     /// - Throws: `TaskSyncError` with `.notFound` if there is nothing to undo.
-    package func undo(_ task: String?, isTrial: Bool) async throws -> [UndoneChange] {
+    package func undo(_ task: TaskID?, isTrial: Bool) async throws -> [UndoneChange] {
         try await withExclusiveAccess {
             try requireRoot()
             let steps = try await client.reading { transaction in
@@ -112,7 +112,7 @@ extension TaskSync {
     private func undo(
         _ step: UndoStep, _ attachment: UndoStep.Attachment, _ title: String, isTrial: Bool
     ) async throws -> UndoneChange {
-        let path = FieldPath(key: "attachments").appending(attachment.id)
+        let path = FieldPath(key: "attachments").appending(attachment.id.rawValue)
         let now = try await client.document(try await name(of: step.task))[path]
         let isChangedSince =
             !Self.hasSameContent(now, attachment.after) && !Self.hasSameContent(now, attachment.before)
@@ -136,7 +136,7 @@ extension TaskSync {
     }
 
     /// Records what a command did to tasks in the trash.
-    func noteSteps(_ kind: UndoStep.Kind, _ tasks: [String]) async throws {
+    func noteSteps(_ kind: UndoStep.Kind, _ tasks: [TaskID]) async throws {
         let time = configuration.wallClock()
         try await client.transaction { transaction in
             try UndoSteps(transaction).add(tasks.map { UndoStep(kind, $0) }, at: time)

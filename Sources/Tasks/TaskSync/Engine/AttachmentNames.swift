@@ -9,10 +9,10 @@ package import TaskModel
 enum AttachmentNames {
     /// Returns the number in each attachment's file name, by id; 1 stands for the name without a
     /// number.
-    static func numbers(of names: [String: String]) -> [String: Int] {
+    static func numbers(of names: [AttachmentID: String]) -> [AttachmentID: Int] {
         let plain = names.mapValues { ExactText(TaskSync.fileName($0, 1)) }
         var taken = Set(plain.values)
-        var numbers: [String: Int] = [:]
+        var numbers: [AttachmentID: Int] = [:]
         for (_, ids) in Dictionary(grouping: plain.keys, by: { plain[$0] }) {
             for (place, id) in ids.sorted().enumerated() { numbers[id] = place == 0 ? 1 : 0 }
         }
@@ -24,7 +24,7 @@ enum AttachmentNames {
     }
 
     /// Returns the names of attachments in commands, by id.
-    static func shown(_ attachments: [String: TaskAttachment]) -> [String: String] {
+    static func shown(_ attachments: [AttachmentID: TaskAttachment]) -> [AttachmentID: String] {
         let names = attachments.mapValues(\.name)
         return numbers(of: names).reduce(into: names) { shown, number in
             if number.value > 1 { shown[number.key] = TaskSync.fileName(names[number.key] ?? "", number.value) }
@@ -41,11 +41,11 @@ enum AttachmentNames {
 extension TaskItem {
     /// The names of the attachments in commands, by id: with a number if several of the task have
     /// the same name.
-    package var attachmentNames: [String: String] { AttachmentNames.shown(attachments) }
+    package var attachmentNames: [AttachmentID: String] { AttachmentNames.shown(attachments) }
 
     /// Returns the attachment with this id or name; nil if there is none.
-    package func attachment(meantBy word: String) -> (id: String, attachment: TaskAttachment)? {
-        if attachments[word] == nil,
+    package func attachment(meantBy word: String) -> (id: AttachmentID, attachment: TaskAttachment)? {
+        if attachments[AttachmentID(word)] == nil,
             let id = attachmentNames.first(where: { $0.value.utf8.elementsEqual(word.utf8) })?.key
         {
             return attachments[id].map { (id, $0) }

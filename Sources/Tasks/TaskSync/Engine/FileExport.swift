@@ -75,7 +75,7 @@ enum FileExport {
     private static func freePath(
         in directory: TaskPath, _ title: String, _ first: Int, _ isTaken: (TaskPath) throws -> Bool
     ) throws -> TaskPath {
-        for number in NameAllocator.numbers(from: first) {
+        for number in NameRequest.numbers(from: first) {
             let path = try directory.appending(TaskFileName.file(for: title, number: number).name)
             if try !isTaken(path) { return path }
         }

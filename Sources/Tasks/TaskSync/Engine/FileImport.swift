@@ -9,7 +9,7 @@ struct FileImport {
     let name: DocumentName
     let userID: UserID
     /// The owners of those lists of other users that this user may use.
-    let hosts: [String: UserID]
+    let hosts: [ListID: UserID]
     let replica: ReplicaID
     /// The day of completions for which files state no day.
     let today: CivilDate

@@ -5,22 +5,22 @@ import TaskModel
 
 /// The directories of lists.
 struct ListIndex {
-    private(set) var paths: [String: TaskPath] = [:]
-    private var ids: [TaskPath: String] = [:]
+    private(set) var paths: [ListID: TaskPath] = [:]
+    private var ids: [TaskPath: ListID] = [:]
 
     /// Returns the list of a directory; nil for the root and unknown ones.
-    func id(_ path: TaskPath) -> String? { ids[path] }
+    func id(_ path: TaskPath) -> ListID? { ids[path] }
 
-    func path(_ list: String) -> TaskPath? { paths[list] }
+    func path(_ list: ListID) -> TaskPath? { paths[list] }
 
-    mutating func set(_ list: String, _ path: TaskPath) {
+    mutating func set(_ list: ListID, _ path: TaskPath) {
         remove(list)
         if let other = ids[path] { paths[other] = nil }
         paths[list] = path
         ids[path] = list
     }
 
-    mutating func remove(_ list: String) {
+    mutating func remove(_ list: ListID) {
         if let path = paths.removeValue(forKey: list) { ids[path] = nil }
     }
 
@@ -30,21 +30,21 @@ struct ListIndex {
     ///
     /// They begin with the user's id and a dot: the server lets no other user create documents with
     /// such ids.
-    static func ids(named name: String, of userID: UserID) -> [String] {
-        formerIDs(named: name, of: userID).map { "\(userID).\($0)" }
+    static func ids(named name: String, of userID: UserID) -> [ListID] {
+        formerIDs(named: name, of: userID).map { ListID("\(userID).\($0)") }
     }
 
     /// Returns the ids that earlier versions gave to lists with a name. Other users could create
     /// them first. Lists that have such ids keep them.
-    static func formerIDs(named name: String, of userID: UserID) -> [String] {
+    static func formerIDs(named name: String, of userID: UserID) -> [ListID] {
         (1...9).map { number in
-            DocumentID.derived(from: "ferry list\n\(userID)\n\(number == 1 ? name : "\(name)\n\(number)")")
+            ListID(DocumentID.derived(from: "ferry list\n\(userID)\n\(number == 1 ? name : "\(name)\n\(number)")"))
         }
     }
 
     /// Whether a user may create a list with this id, which must not begin with another user's id.
-    static func mayMake(_ list: String, _ userID: UserID) -> Bool {
-        !list.utf8.contains(UInt8(ascii: ".")) || list.utf8.starts(with: "\(userID).".utf8)
+    static func mayMake(_ list: ListID, _ userID: UserID) -> Bool {
+        !list.rawValue.utf8.contains(UInt8(ascii: ".")) || list.rawValue.utf8.starts(with: "\(userID).".utf8)
     }
 
     /// Returns the directory for a list's name, which may be any text and may have several levels.
@@ -56,7 +56,7 @@ struct ListIndex {
         let parts = name.split(separator: "/").map(String.init)
         var path = TaskPath.root
         for part in parts.dropLast() { path = try path.appending(NodeName.directory(for: part, number: 1)) }
-        for number in NameAllocator.numbers(from: first) {
+        for number in NameRequest.numbers(from: first) {
             let found = try path.appending(NodeName.directory(for: parts.last ?? "", number: number))
             if try !isTaken(found) { return found }
         }

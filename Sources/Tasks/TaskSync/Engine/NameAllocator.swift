@@ -1,55 +1,56 @@
 import DocumentModel
+import TaskModel
+
+/// A request for a name.
+struct NameRequest: Equatable {
+    /// The list in whose directory the name is; nil for the root. Names in other directories do not
+    /// matter.
+    var place: ListID?
+    var title: String
+    /// The server's time of the requester's creation; nil if it was not sent yet.
+    var time: Timestamp?
+    /// Whether the title itself is a possible file name, so that none has to be derived from
+    /// it.
+    var isExact = true
+
+    static func == (left: Self, right: Self) -> Bool {
+        left.time == right.time && left.place == right.place && UTF8Order.areEqual(left.title, right.title)
+    }
+
+    /// Returns the numbers to try in a search for a free name. The range is bounded, because a
+    /// search in which every name seems taken has failed for another reason.
+    static func numbers(from first: Int) -> Range<Int> { first..<(max(first, 1) + 100_000) }
+}
 
 /// Decides which of the requesters of one name in one place gets it. A requester whose title is
 /// exactly the name comes before one whose name was derived from its title, and then the one comes
 /// first that the server has known longest. The first requester gets the name itself, the next ones
 /// `Name (2)`, `Name (3)` and so on. Names follow from the documents alone, so that every machine
 /// allocates the same. Pure.
-struct NameAllocator {
-    /// A request for a name.
-    struct Request: Equatable {
-        /// The place of the name. Names in other places do not matter.
-        var place: String
-        var title: String
-        /// The server's time of the requester's creation; nil if it was not sent yet.
-        var time: Timestamp?
-        /// Whether the title itself is a possible file name, so that none has to be derived from
-        /// it.
-        var isExact = true
-
-        static func == (left: Self, right: Self) -> Bool {
-            UTF8Order.areEqual(left.title, right.title) && UTF8Order.areEqual(left.place, right.place)
-                && left.time == right.time
-        }
-    }
-
+struct NameAllocator<ID: TypedID> {
     /// A name, compared by bytes: names that differ only in their Unicode form are two.
     private struct Name: Hashable {
-        let place: String
+        let place: ListID?
         let text: String
 
         static func == (left: Self, right: Self) -> Bool {
-            UTF8Order.areEqual(left.text, right.text) && UTF8Order.areEqual(left.place, right.place)
+            left.place == right.place && UTF8Order.areEqual(left.text, right.text)
         }
 
         func hash(into hasher: inout Hasher) {
             UTF8Order.hash(text, into: &hasher)
-            UTF8Order.hash(place, into: &hasher)
+            hasher.combine(place)
         }
 
         /// Whether this may be the numbered form of another name.
         var mayBeNumbered: Bool { text.utf8.contains(UInt8(ascii: ")")) }
     }
 
-    /// Returns the numbers to try in a search for a free name. The range is bounded, because a
-    /// search in which every name seems taken has failed for another reason.
-    static func numbers(from first: Int) -> Range<Int> { first..<(max(first, 1) + 100_000) }
-
     /// Returns the name for a title and a number from 1.
     private let name: (String, Int) -> String
-    private var requests: [String: Request] = [:]
+    private var requests: [ID: NameRequest] = [:]
     /// The requesters of each name, in the order of their rank.
-    private var requesters: [Name: [String]] = [:]
+    private var requesters: [Name: [ID]] = [:]
     /// The names that several requesters share.
     private var shared: Set<Name> = []
 
@@ -57,15 +58,15 @@ struct NameAllocator {
         self.name = name
     }
 
-    func request(of id: String) -> Request? { requests[id] }
+    func request(of id: ID) -> NameRequest? { requests[id] }
 
     /// Sets or removes the request of a requester.
     ///
     /// - Returns: The requesters whose numbers may have changed.
-    mutating func set(_ id: String, _ request: Request?) -> Set<String> {
+    mutating func set(_ id: ID, _ request: NameRequest?) -> Set<ID> {
         let old = request.map { requests.updateValue($0, forKey: id) } ?? requests.removeValue(forKey: id)
         guard old != request else { return [] }
-        var affected: Set<String> = []
+        var affected: Set<ID> = []
         if let old {
             let key = key(old, 1)
             requesters[key]?.removeAll { $0 == id }
@@ -89,7 +90,7 @@ struct NameAllocator {
     }
 
     /// Returns the number of a requester; 1 stands for the name itself.
-    func number(of id: String) -> Int {
+    func number(of id: ID) -> Int {
         guard let request = requests[id], let others = requesters[key(request, 1)], others.first != id else { return 1 }
         var number = 1
         for other in others.dropFirst() {
@@ -101,23 +102,23 @@ struct NameAllocator {
     }
 
     /// Returns the requester that gets this name without a number; nil if there is none.
-    func owner(of name: String, in place: String = "") -> String? { requesters[Name(place: place, text: name)]?.first }
+    func owner(of name: String, in place: ListID? = nil) -> ID? { requesters[Name(place: place, text: name)]?.first }
 
-    private func precedes(_ a: String, _ b: String) -> Bool {
-        func right(_ id: String) -> (Int, Int64, String) {
+    private func precedes(_ a: ID, _ b: ID) -> Bool {
+        func right(_ id: ID) -> (Int, Int64, ID) {
             let request = requests[id]
             return (request?.isExact == false ? 1 : 0, request?.time?.microseconds ?? .max, id)
         }
         return right(a) < right(b)
     }
 
-    private func key(_ request: Request, _ number: Int) -> Name {
+    private func key(_ request: NameRequest, _ number: Int) -> Name {
         Name(place: request.place, text: name(request.title, number))
     }
 
     /// Returns the requesters of a name and those that may have it as a numbered form: for `Name
     /// (2)` those of `Name`.
-    private func neighbors(of key: Name) -> [String] {
+    private func neighbors(of key: Name) -> [ID] {
         var found = requesters[key] ?? []
         guard key.mayBeNumbered else { return found }
         for name in shared where name.place == key.place && name != key {

@@ -10,20 +10,19 @@ import TaskModel
 extension TaskSync {
     /// The operations of a plan by their effects, so that each effect is one transaction for all tasks.
     private struct Effects {
-        var held: [(task: String, change: HeldChange)] = []
+        var held: [(task: TaskID, change: HeldChange)] = []
         /// The tasks whose files are gone, with the versions of their documents that are to be
         /// trashed.
-        var trashed: [(task: String, version: Timestamp?)] = []
-        var restored: [String] = []
+        var trashed: [(task: TaskID, version: Timestamp?)] = []
+        var restored: [TaskID] = []
         /// The files that are removed. Those that are written again keep their attachments.
-        var removed: [(task: String, stamp: Stamp, isWritten: Bool)] = []
+        var removed: [(task: TaskID, stamp: Stamp, isWritten: Bool)] = []
         /// The tasks whose changes are no longer held, whatever else happens to them.
-        var released: Set<String> = []
+        var released: Set<TaskID> = []
 
         init(_ plan: Reconciliation.Plan) {
             for operation in plan.operations {
-                guard case .task(let id) = operation.node else { continue }
-                let task = id.rawValue
+                guard case .task(let task) = operation.node else { continue }
                 switch (operation.action, operation.expectation) {
                 case (.hold(let change), _): held.append((task, change))
                 case (.release, _): released.insert(task)
@@ -43,7 +42,7 @@ extension TaskSync {
     ///
     /// - Returns: The tasks whose documents have changed, and the files that have changed. Nothing
     ///   was done to them.
-    func perform(_ plan: Reconciliation.Plan) async throws -> (tasks: Set<String>, files: [TaskPath]) {
+    func perform(_ plan: Reconciliation.Plan) async throws -> (tasks: Set<TaskID>, files: [TaskPath]) {
         let effects = Effects(plan)
         try await hold(effects.held)
         let failed = try await trash(effects.trashed)
@@ -52,13 +51,13 @@ extension TaskSync {
         try await release(effects.released.filter { held[$0] != nil && !failed.contains($0) })
         try await forgetReverts(effects.released.sorted())
         for (node, reason) in plan.reasons where reason != .heldForReview(.revert) {
-            guard case .task(let id) = node, !failed.contains(id.rawValue) else { continue }
-            waiting[id.rawValue] = reason == .inProgress ? nil : reason
+            guard case .task(let task) = node, !failed.contains(task) else { continue }
+            waiting[task] = reason == .inProgress ? nil : reason
         }
         return (failed, changed)
     }
 
-    private func hold(_ changes: [(task: String, change: HeldChange)]) async throws {
+    private func hold(_ changes: [(task: TaskID, change: HeldChange)]) async throws {
         let deletes = changes.filter { $0.change == .delete }.map(\.task)
         let reverts = changes.filter { $0.change == .revert && reverted[$0.task] == nil }.map(\.task)
         guard !deletes.isEmpty || !reverts.isEmpty else { return }
@@ -71,7 +70,7 @@ extension TaskSync {
         for task in reverts { reverted[task] = since }
     }
 
-    private func release(_ tasks: Set<String>) async throws {
+    private func release(_ tasks: Set<TaskID>) async throws {
         guard !tasks.isEmpty else { return }
         try await client.transaction { transaction in
             for task in tasks { try SyncTables(transaction).unhold(task) }
@@ -83,7 +82,7 @@ extension TaskSync {
     /// attachments to the local trash. Tasks that have no documents any more are forgotten.
     ///
     /// - Returns: The tasks whose documents have another version.
-    private func trash(_ nodes: [(task: String, version: Timestamp?)]) async throws -> Set<String> {
+    private func trash(_ nodes: [(task: TaskID, version: Timestamp?)]) async throws -> Set<TaskID> {
         guard !nodes.isEmpty else { return [] }
         let tasks = nodes.map(\.task)
         let files = try await files(of: tasks)
@@ -98,7 +97,7 @@ extension TaskSync {
         try await trashAttachments(beside: files)
         let changed = try await client.transaction { transaction in
             let tables = SyncTables(transaction)
-            var changed: Set<String> = []
+            var changed: Set<TaskID> = []
             for (task, version) in nodes {
                 if let version {
                     guard RemoteTreeReader.version(of: try transaction.task(task)) == version else {
@@ -119,13 +118,13 @@ extension TaskSync {
     /// along.
     ///
     /// - Returns: The files that have changed. One that is gone may have moved, which is an edit.
-    private func trashFiles(_ nodes: [(task: String, stamp: Stamp, isWritten: Bool)]) async throws -> [TaskPath] {
+    private func trashFiles(_ nodes: [(task: TaskID, stamp: Stamp, isWritten: Bool)]) async throws -> [TaskPath] {
         guard !nodes.isEmpty else { return [] }
         let paths = try await client.reading { transaction in
             try nodes.map { try SyncTables(transaction).file($0.task)?.path }
         }
         var changed: [TaskPath] = []
-        var trashed: [(task: String, path: TaskPath)] = []
+        var trashed: [(task: TaskID, path: TaskPath)] = []
         for case (let node, let path?) in zip(nodes, paths) {
             do {
                 let file = TrashItem(path: path, expecting: .stamp(FileStamp(node.stamp)))
@@ -148,7 +147,7 @@ extension TaskSync {
 
     /// Lets the export write the files of tasks again, with the names that it allocates. If a file
     /// gets another name, its attachments are downloaded again.
-    private func restoreFiles(of tasks: [String]) async throws {
+    private func restoreFiles(of tasks: [TaskID]) async throws {
         guard !tasks.isEmpty else { return }
         let (views, rows) = try await client.reading { transaction in
             (try tasks.map { try transaction.task($0) }, try tasks.compactMap { try SyncTables(transaction).file($0) })
@@ -156,9 +155,9 @@ extension TaskSync {
         for view in views { learn(TaskIndexEntry(view, in: configuration.reading)) }
         // If they came back after a power cut, they would count as new tasks.
         folder.synchronize(rows.map(\.path))
-        let renamed = tasks.compactMap { task -> (task: String, path: TaskPath)? in
+        let renamed = tasks.compactMap { task -> (task: TaskID, path: TaskPath)? in
             guard let path = index.path(of: task), let request = names.request(of: task),
-                (try? rightPath(of: task, in: lists.path(request.place) ?? .root)) != path
+                (try? rightPath(of: task, in: request.place.flatMap { lists.path($0) } ?? .root)) != path
             else { return nil }
             return (task, path)
         }
@@ -181,14 +180,14 @@ extension TaskSync {
     // MARK: Files and attachments
 
     /// Forgets the files of tasks.
-    func forgetFiles(of tasks: [String]) async throws {
+    func forgetFiles(of tasks: [TaskID]) async throws {
         try await client.transaction { transaction in
             for task in tasks { try SyncTables(transaction).forget(task) }
         }
         await forgetInMemory(tasks)
     }
 
-    private func forgetInMemory(_ tasks: [String]) async {
+    private func forgetInMemory(_ tasks: [TaskID]) async {
         for task in tasks {
             index.remove(task: task)
             attachments.removeAll(of: task)
@@ -203,7 +202,7 @@ extension TaskSync {
 
     /// Returns the last paths of tasks' files and attachments. The table has the old path of a file
     /// that has moved and was not read there.
-    private func files(of tasks: [String]) async throws -> [(task: String, path: TaskPath)] {
+    private func files(of tasks: [TaskID]) async throws -> [(task: TaskID, path: TaskPath)] {
         let noted = try await client.reading { transaction in
             try tasks.compactMap { task in try SyncTables(transaction).file(task).map { (task: task, path: $0.path) } }
         }
@@ -212,7 +211,7 @@ extension TaskSync {
 
     /// Moves the attachments of files to the local trash. It must be called before the tasks are
     /// forgotten: after a crash nothing else tells to which tasks they belonged.
-    private func trashAttachments(beside files: [(task: String, path: TaskPath)]) async throws {
+    private func trashAttachments(beside files: [(task: TaskID, path: TaskPath)]) async throws {
         for (task, path) in files {
             do {
                 _ = try await trashBeside(task, path)
@@ -225,14 +224,14 @@ extension TaskSync {
     }
 
     /// Moves tasks to the trash; the export removes their files.
-    func trashDocuments(_ tasks: [String]) async throws {
+    func trashDocuments(_ tasks: [TaskID]) async throws {
         try await client.transaction { transaction in
             for task in tasks { try Self.trash(task, in: transaction) }
         }
     }
 
-    static func trash(_ task: String, in transaction: ReplicaTransaction) throws {
-        let name = try DocumentName(database: transaction.databaseName, collection: "tasks", id: task)
+    static func trash(_ task: TaskID, in transaction: ReplicaTransaction) throws {
+        let name = try DocumentName(task: task, in: transaction.databaseName)
         let view = try transaction.document(name)
         guard view.exists, view["deletedTime"] == nil else { return }
         try transaction.append(
@@ -244,7 +243,7 @@ extension TaskSync {
 
     /// Brings the attachments of files in step that are back after a while: those that are gone are
     /// downloaded again, and those that were detached are removed.
-    func reviewAttachments(of tasks: [String]) async throws {
+    func reviewAttachments(of tasks: [TaskID]) async throws {
         let rows = tasks.flatMap { attachments.rows(of: $0).values }
         retries.formUnion(rows.map(\.task))
         let absent = rows.filter { path(of: $0).map { folder.isAbsent($0) } ?? true }
@@ -258,7 +257,7 @@ extension TaskSync {
 
 extension SyncTables {
     /// Forgets the file of a task.
-    fileprivate func forget(_ task: String) throws {
+    fileprivate func forget(_ task: TaskID) throws {
         try removeFile(task)
         try unhold(task)
         try removeAttachments(of: task)

@@ -21,7 +21,7 @@ extension TaskSync {
             let lists = names.filter { $0.collectionPath == "lists" }
             try await exportLists(lists)
             let tasks = names.filter { $0.collectionPath == "tasks" }
-            try await export(tasks.map(\.id).sorted())
+            try await export(tasks.map(\.task).sorted())
             // A deleted list is empty only after its tasks have left.
             for list in lists { try await removeDeletedList(list) }
             try await acknowledge(through: last.sequence)
@@ -58,7 +58,7 @@ extension TaskSync {
 
     /// A task and the file that it should have.
     private struct Pending: Sendable {
-        let task: String
+        let task: TaskID
         let view: DocumentSnapshot
         let row: FileRow?
         /// The reason why the server refuses the local change.
@@ -71,7 +71,7 @@ extension TaskSync {
 
     /// Brings the files of tasks in step with their documents. If this is interrupted, all of them
     /// are still behind.
-    func export(_ tasks: [String]) async throws {
+    func export(_ tasks: [TaskID]) async throws {
         guard !tasks.isEmpty else { return }
         retries.subtract(tasks)
         do {
@@ -82,7 +82,7 @@ extension TaskSync {
         }
     }
 
-    private func write(_ tasks: [String]) async throws {
+    private func write(_ tasks: [TaskID]) async throws {
         let pending = try await client.reading { transaction in
             let tables = SyncTables(transaction)
             return try tasks.compactMap { task -> Pending? in
@@ -96,10 +96,10 @@ extension TaskSync {
         var writes: [(row: FileRow, write: FolderWrite)] = []
         var reserved = Set<TaskPath>()
         var changedHere: [TaskPath] = []
-        var gone: [String] = []
+        var gone: [TaskID] = []
         var expected: [TaskPath: Bool] = [:]
         // What was read about the files before their moves is out of date: they are still behind.
-        var moved = Set<String>()
+        var moved = Set<TaskID>()
         let facts = pending.map { TaskIndexEntry($0.view, in: configuration.reading) }
         for facts in facts { learn(facts) }
         moved = try await settleRecurring(pending.map(\.view))
@@ -151,7 +151,7 @@ extension TaskSync {
                         guard try folder.stamp(path) != nil else { return false }
                         // The task's own file, if it was written just before its directory was
                         // renamed.
-                        return item.row != nil || (try? folder.identifier(path)) != item.task
+                        return item.row != nil || folder.taskID(of: path) != item.task
                     } catch {
                         // Something else than a file is there, such as a directory.
                         guard error.code == .wrongKind else { throw error }
@@ -231,7 +231,7 @@ extension TaskSync {
     /// - Returns: The files that have changed. Nothing was done to them.
     private func takeAway(_ items: [Pending]) async throws -> [TaskPath] {
         guard !items.isEmpty else { return [] }
-        var files: [String: PathState] = [:]
+        var files: [TaskID: PathState] = [:]
         for item in items {
             await exportAttachments(of: item.view)
             noteParked(item)
@@ -242,7 +242,7 @@ extension TaskSync {
         return try await perform(plan(files, RecentChanges())).files
     }
 
-    func noteExport(_ task: String, at path: TaskPath?, _ error: any Error) {
+    func noteExport(_ task: TaskID, at path: TaskPath?, _ error: any Error) {
         let message: String
         var hint: String?
         switch error {
@@ -267,7 +267,9 @@ extension TaskSync {
             SyncProblem(
                 code: "refused", subject: catalog[item.task]?.title,
                 message: "The remote refuses a change of this task (\(refusal)); it is kept here.",
-                hint: "'ferry show \(item.task.prefix(8))' shows the task; edit it, or sign in to the right account."),
+                hint:
+                    "'ferry show \(item.task.rawValue.prefix(8))' shows the task; edit it, or sign in to the right account."
+            ),
             for: "parked \(item.task)")
     }
 
@@ -284,16 +286,16 @@ extension TaskSync {
     /// - Returns: The path of the renamed file.
     private func makeWay(
         for item: Pending, in directory: TaskPath, _ reserved: Set<TaskPath>
-    ) async throws -> String? {
+    ) async throws -> TaskID? {
         guard let path = try rightPath(of: item.task, in: directory), let other = index[path]?.task,
             other != item.task, let request = names.request(of: other)
         else { return nil }
-        let place = lists.path(request.place) ?? .root
+        let place = request.place.flatMap { lists.path($0) } ?? .root
         guard let right = try rightPath(of: other, in: place), right != path else { return nil }
         let row = try await client.reading { try SyncTables($0).file(other) }
         guard var row, row.path == path else { return nil }
         retries.insert(other)
-        for number in NameAllocator.numbers(from: names.number(of: other)) {
+        for number in NameRequest.numbers(from: names.number(of: other)) {
             let free = try path.parent.appending(TaskFileName.file(for: request.title, number: number).name)
             guard free != path, index[free] == nil, !reserved.contains(free), try folder.stamp(free) == nil else {
                 continue
@@ -311,7 +313,7 @@ extension TaskSync {
 
     /// Remembers a task whose file could not have its name because another file or directory has
     /// it.
-    private func noteMisnamed(_ task: String, at path: TaskPath?, in directory: TaskPath) {
+    private func noteMisnamed(_ task: TaskID, at path: TaskPath?, in directory: TaskPath) {
         if let path, let right = try? rightPath(of: task, in: directory), right != path {
             misnamed.insert(task)
         } else {
@@ -322,7 +324,7 @@ extension TaskSync {
 
     /// Reports a file whose name differs from its title although the title is a possible name. It
     /// has such a name only on the machine of the user who chose it.
-    func noteMapped(_ task: String, at path: TaskPath?) {
+    func noteMapped(_ task: TaskID, at path: TaskPath?) {
         let key = "name \(task)"
         guard let path, let request = names.request(of: task), !request.isExact,
             let chosen = try? path.parent.appending(request.title + TaskFileName.suffix), chosen != path,
@@ -332,11 +334,12 @@ extension TaskSync {
             SyncProblem(
                 code: "name-mapped", subject: path.string,
                 message: "Its title has characters that hide or reorder text, so the file has another name here.",
-                hint: "For one name on all machines, give it another title: ferry set \(task.prefix(8)) title:…"),
+                hint:
+                    "For one name on all machines, give it another title: ferry set \(task.rawValue.prefix(8)) title:…"),
             for: key)
     }
 
-    func rightPath(of task: String, in directory: TaskPath) throws -> TaskPath? {
+    func rightPath(of task: TaskID, in directory: TaskPath) throws -> TaskPath? {
         guard let request = names.request(of: task) else { return nil }
         return try directory.appending(TaskFileName.file(for: request.title, number: names.number(of: task)).name)
     }
@@ -447,8 +450,8 @@ extension TaskSync {
 }
 
 extension ReplicaTransaction {
-    func task(_ id: String) throws -> DocumentSnapshot {
-        try document(DocumentName(database: databaseName, collection: "tasks", id: id))
+    func task(_ id: TaskID) throws -> DocumentSnapshot {
+        try document(DocumentName(task: id, in: databaseName))
     }
 }
 

@@ -2,6 +2,7 @@ import DocumentClient
 import DocumentModel
 import SystemIO
 import TaskFolder
+import TaskModel
 
 /// Moves files. Each move is recorded in the state file first: after a crash nothing else
 /// identifies a file that was moved and then replaced by an editor.
@@ -114,7 +115,7 @@ extension TaskSync {
         // The new name of a directory may have been temporary.
         let database = try await client.reading { $0.databaseName }
         for list in lists.paths.filter({ $0.value.isBeneath(to) }).keys {
-            retriedLists.insert(try DocumentName(database: database, collection: "lists", id: list))
+            retriedLists.insert(try DocumentName(list: list, in: database))
         }
         if to.kind(isDirectory: false) == .taskFile { moveAttachments(from: from, to: to) }
     }
@@ -126,7 +127,7 @@ extension TaskSync {
         guard let original = try? folder.read(from), let copy = try? folder.read(to),
             !original.stamp.isFile(of: copy.stamp), original.bytes == copy.bytes,
             original.stamp.modified == copy.stamp.modified, let task = index[from]?.task,
-            try folder.identifier(to) ?? task == task
+            try folder.identifier(to).map({ TaskID($0) }) ?? task == task
         else { return }
         _ = try folder.trash([TrashItem(path: from, expecting: .stamp(original.stamp))])
     }

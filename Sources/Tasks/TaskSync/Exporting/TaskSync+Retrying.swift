@@ -2,6 +2,7 @@ import DocumentClient
 import DocumentModel
 import SystemIO
 import TaskFolder
+import TaskModel
 
 /// Handles tasks and lists that are behind: their files and directories have to be checked again,
 /// now, after a pause or after a restart.
@@ -55,7 +56,7 @@ extension TaskSync {
     }
 
     /// Records a task whose file is changed in two steps.
-    func rememberRetry(_ task: String) async throws {
+    func rememberRetry(_ task: TaskID) async throws {
         let known = rememberedRetries
         guard !known.contains(task) else { return }
         rememberedRetries = try await client.transaction { try SyncTables($0).addRetries([task], to: known) }
@@ -89,14 +90,14 @@ extension TaskSync {
 }
 
 extension SyncTables {
-    fileprivate func setRetries(_ tasks: Set<String>) throws {
-        try setState("retries", tasks.sorted().joined(separator: "\n"))
+    fileprivate func setRetries(_ tasks: Set<TaskID>) throws {
+        try setState("retries", tasks.map(\.rawValue).sorted().joined(separator: "\n"))
     }
 
     /// Records that the files of more tasks are behind.
     ///
     /// - Returns: All tasks whose files are recorded as behind.
-    func addRetries(_ tasks: [String], to known: Set<String>) throws -> Set<String> {
+    func addRetries(_ tasks: [TaskID], to known: Set<TaskID>) throws -> Set<TaskID> {
         let all = known.union(tasks)
         if all != known { try setRetries(all) }
         return all

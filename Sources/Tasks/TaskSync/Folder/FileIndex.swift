@@ -1,11 +1,12 @@
 import SystemIO
 import TaskFolder
+import TaskModel
 
 /// The paths of the tasks' files and their stamps when they were last in step; the part of the
 /// shadow that is kept in memory.
 struct FileIndex {
     struct Entry: Hashable {
-        var task: String
+        var task: TaskID
         var stamp: FileStamp
     }
 
@@ -25,10 +26,10 @@ struct FileIndex {
     private var files: [(path: TaskPath, entry: Entry)?] = []
     private var freePlaces: [Int32] = []
     private var places: [TaskPath: Int32] = [:]
-    private var tasks: [String: Int32] = [:]
+    private var tasks: [TaskID: Int32] = [:]
     private var inodes: [Inode: Int32] = [:]
     /// The tasks of files that were known under several names at once, such as hard links.
-    private var links: [Inode: Set<String>] = [:]
+    private var links: [Inode: Set<TaskID>] = [:]
     /// The number of files in each directory itself. There are far fewer directories to search than
     /// files.
     private var directories: [TaskPath: Int] = [:]
@@ -64,7 +65,7 @@ struct FileIndex {
 
     subscript(path: TaskPath) -> Entry? { places[path].flatMap { self[$0]?.entry } }
 
-    func path(of task: String) -> TaskPath? { tasks[task].flatMap { self[$0]?.path } }
+    func path(of task: TaskID) -> TaskPath? { tasks[task].flatMap { self[$0]?.path } }
 
     /// Returns the known path of the file with this inode.
     func path(withInodeOf stamp: FileStamp) -> TaskPath? { inodes[Inode(stamp)].flatMap { self[$0]?.path } }
@@ -82,7 +83,7 @@ struct FileIndex {
     }
 
     /// The tasks whose files are in a directory itself.
-    func tasks(in directory: TaskPath) -> [String] {
+    func tasks(in directory: TaskPath) -> [TaskID] {
         guard directories[directory] != nil else { return [] }
         return places.keys.filter { $0.parent == directory }.compactMap { self[$0]?.task }
     }
@@ -106,14 +107,14 @@ struct FileIndex {
         return tasks.compactMap(self.path(of:)).filter { $0 != path && self[$0]?.stamp.isFile(of: stamp) == true }
     }
 
-    private mutating func noteLink(_ inode: Inode, _ task: String) {
+    private mutating func noteLink(_ inode: Inode, _ task: TaskID) {
         guard let other = inodes[inode].flatMap({ self[$0]?.entry }), other.task != task, other.stamp != .none else {
             return
         }
         links[inode, default: [other.task]].insert(task)
     }
 
-    mutating func remove(task: String) {
+    mutating func remove(task: TaskID) {
         guard let place = tasks.removeValue(forKey: task), let (path, entry) = self[place] else { return }
         places[path] = nil
         let left = directories[path.parent, default: 0] - 1

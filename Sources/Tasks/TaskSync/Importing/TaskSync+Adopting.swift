@@ -13,7 +13,7 @@ extension TaskSync {
         var byTitle: [String: [TaskCatalog.Entry]] = [:]
         for entry in catalog.living { byTitle[entry.title, default: []].append(entry) }
         guard !byTitle.isEmpty else { return }
-        var adopted = Set<String>()
+        var adopted = Set<TaskID>()
         for file in found where !file.isAttachment && index[file.path] == nil {
             guard let content = try? folder.read(file.path),
                 let parsed = try? TaskFile(parsing: content.bytes, named: file.path.name)

@@ -35,7 +35,7 @@ extension TaskSync {
 
     // MARK: New tasks
 
-    func noteNewborn(_ tasks: [String]) {
+    func noteNewborn(_ tasks: [TaskID]) {
         guard !tasks.isEmpty else { return }
         let now = environment.now()
         newborns = newborns.filter { $0.value.time + Self.returnTime > now }
@@ -43,13 +43,13 @@ extension TaskSync {
     }
 
     /// Whether a task was recently created from a new file.
-    func isYoung(_ task: String) -> Bool {
+    func isYoung(_ task: TaskID) -> Bool {
         newborns[task].map { environment.now() < $0.time + Self.newbornTime } ?? false
     }
 
     /// Whether a task was recently created from a new file and has no attachments, so that the file
     /// may belong to another task.
-    func isNewborn(_ task: String) -> Bool {
+    func isNewborn(_ task: TaskID) -> Bool {
         guard isYoung(task),
             attachments.rows(of: task).isEmpty, held[task] == nil
         else { return false }
@@ -60,14 +60,14 @@ extension TaskSync {
     /// Whether a file that replaces another task's file is the new text of that task: its own task
     /// was created recently, and after the other one. If both files were found together, either may
     /// be the older one.
-    func isNewborn(_ task: String, after older: String) -> Bool {
+    func isNewborn(_ task: TaskID, after older: TaskID) -> Bool {
         guard isNewborn(task), let time = newborns[task]?.time else { return false }
         return newborns[older].map { $0.time < time } ?? true
     }
 
     /// Whether a task's document has changes that are still to be written to its file, such as
     /// those of a command while syncing is paused.
-    func isBehind(_ task: String) async throws -> Bool {
+    func isBehind(_ task: TaskID) async throws -> Bool {
         try await client.reading { transaction in
             let row = try SyncTables(transaction).file(task)
             return try row.map { FileExport.isBehind($0, try transaction.task(task)) } ?? false
@@ -75,7 +75,7 @@ extension TaskSync {
     }
 
     /// Whether no other machine can know a task yet, and its document agrees with its file.
-    func isUnsent(_ task: String) async throws -> Bool {
+    func isUnsent(_ task: TaskID) async throws -> Bool {
         guard try await client.reading({ try $0.task(task).createTime == nil }) else { return false }
         return try await !isBehind(task)
     }
@@ -83,11 +83,11 @@ extension TaskSync {
     /// Removes a task that was created from a new file, because the file belongs to another task.
     /// The file stays. If the task was changed on another machine in the meantime, that change
     /// keeps it, as any edit does against a delete.
-    func dissolve(_ task: String) async throws {
+    func dissolve(_ task: TaskID) async throws {
         await endPointless(transfers.current(of: task))
         let view = try await client.transaction { transaction in
             let tables = SyncTables(transaction)
-            let name = try DocumentName(database: transaction.databaseName, collection: "tasks", id: task)
+            let name = try DocumentName(task: task, in: transaction.databaseName)
             if try transaction.document(name).exists { try transaction.append(.delete(name)) }
             try tables.removeFile(task)
             try tables.removeAttachments(of: task)
@@ -107,11 +107,11 @@ extension TaskSync {
 
     /// Returns those of the tasks whose files are gone that do not continue in a copy which was
     /// created just before, as by `cp X Y; rm X`.
-    func withoutCopied(_ tasks: [String]) async throws -> [String] {
+    func withoutCopied(_ tasks: [TaskID]) async throws -> [TaskID] {
         guard !newborns.isEmpty, !tasks.isEmpty else { return tasks }
         // Of thousands of new files, few have the size of a file that is gone.
         let bySize = Dictionary(grouping: newborns.keys) { index.path(of: $0).flatMap { index[$0] }?.stamp.size ?? -1 }
-        var left: [String] = []
+        var left: [TaskID] = []
         for task in tasks {
             let size = index.path(of: task).flatMap { index[$0] }?.stamp.size ?? -1
             let others = (bySize[size] ?? []).prefix(100).filter { $0 != task && isNewborn($0, after: task) }
@@ -120,7 +120,7 @@ extension TaskSync {
         return left
     }
 
-    private func continues(_ task: String, _ others: [String]) async throws -> Bool {
+    private func continues(_ task: TaskID, _ others: [TaskID]) async throws -> Bool {
         guard let old = index.path(of: task), !others.isEmpty else { return false }
         let copies = try await client.reading { transaction in
             let tables = SyncTables(transaction)
@@ -141,7 +141,7 @@ extension TaskSync {
     }
 
     /// Assigns the file at a path to a task, and lets it be read.
-    func take(_ path: TaskPath, _ stamp: FileStamp, for task: String) {
+    func take(_ path: TaskPath, _ stamp: FileStamp, for task: TaskID) {
         _ = try? folder.setMark(path, to: mark(of: task, at: path), of: stamp)
         index.set(path, FileIndex.Entry(task: task, stamp: FileStamp(unknownContentOf: stamp)))
     }
@@ -149,7 +149,7 @@ extension TaskSync {
     // MARK: Files that are back
 
     /// Remembers the files of tasks that are about to be deleted because their files are gone.
-    func noteDeleted(_ tasks: [String]) async throws {
+    func noteDeleted(_ tasks: [TaskID]) async throws {
         let now = environment.now()
         let over = deletedFiles.values.filter { $0.time + Self.returnTime <= now }.map(\.row.task)
         deletedFiles = deletedFiles.filter { $0.value.time + Self.returnTime > now }
@@ -231,26 +231,26 @@ extension SyncTables {
     /// local clock.
     struct Deleted {
         let path: TaskPath
-        let list: String?
+        let list: ListID?
         let time: Int64
     }
 
-    func deleted() throws -> [String: Deleted] {
-        var found: [String: Deleted] = [:]
+    func deleted() throws -> [TaskID: Deleted] {
+        var found: [TaskID: Deleted] = [:]
         try database.query("SELECT key, value FROM sync_state WHERE key GLOB ?", [.text(Self.deleted + "*")]) { row in
             let lines = row.text(1).split(separator: "\n", omittingEmptySubsequences: false)
             guard lines.count == 3, let time = Int64(lines[0]), let path = try? TaskPath(String(lines[2])) else {
                 return
             }
-            found[String(row.text(0).dropFirst(Self.deleted.count))] = Deleted(
-                path: path, list: lines[1].isEmpty ? nil : String(lines[1]), time: time)
+            found[TaskID(String(row.text(0).dropFirst(Self.deleted.count)))] = Deleted(
+                path: path, list: lines[1].isEmpty ? nil : ListID(String(lines[1])), time: time)
         }
         return found
     }
 
-    func setDeleted(_ task: String, _ file: Deleted?) throws {
-        let key = Self.deleted + task
+    func setDeleted(_ task: TaskID, _ file: Deleted?) throws {
+        let key = Self.deleted + task.rawValue
         guard let file else { return try removeState(key) }
-        try setState(key, "\(file.time)\n\(file.list ?? "")\n\(file.path.string)")
+        try setState(key, "\(file.time)\n\(file.list?.rawValue ?? "")\n\(file.path.string)")
     }
 }

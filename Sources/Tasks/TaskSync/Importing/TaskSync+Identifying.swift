@@ -15,7 +15,7 @@ extension TaskSync {
         guard !missingPaths.isEmpty else { return order }
         let news = Set(
             order.filter { path in
-                guard let identifier = (try? folder.identifier(path)) ?? nil else { return false }
+                guard let identifier = folder.taskID(of: path) else { return false }
                 return identifier != index[path]?.task
             })
         return order.filter(news.contains) + order.filter { !news.contains($0) }
@@ -27,17 +27,17 @@ extension TaskSync {
     /// Returns the task of a file: the one known at the path, that of a known file with a new name,
     /// or a new one. A copy is a new task.
     func identify(
-        _ path: TaskPath, _ content: TaskFileContent, _ identifier: String?, claimed: [ImportedFile],
-        _ replaced: inout Set<String>
-    ) async throws -> (task: String, isNew: Bool) {
-        func isClaimed(_ task: String) -> Bool { claimed.contains { $0.task == task } }
-        func isFree(_ task: String) async throws -> Bool {
+        _ path: TaskPath, _ content: TaskFileContent, _ identifier: TaskID?, claimed: [ImportedFile],
+        _ replaced: inout Set<TaskID>
+    ) async throws -> (task: TaskID, isNew: Bool) {
+        func isClaimed(_ task: TaskID) -> Bool { claimed.contains { $0.task == task } }
+        func isFree(_ task: TaskID) async throws -> Bool {
             guard !isClaimed(task) else { return false }
             // The task may be in the trash, too: a file that is back means that it is not to be
             // there.
             guard let known = index.path(of: task) else { return try await isTask(task) }
             guard known != path else { return false }
-            if let other = (try? folder.identifier(known)) ?? nil, other != task { return true }
+            if let other = folder.taskID(of: known), other != task { return true }
             guard index[known]?.stamp == FileStamp.none || unfinishedWrites[task] != nil else {
                 guard let there = try? folder.stamp(known) else { return folder.isAbsent(known) }
                 return index[known]?.stamp.isFile(of: there) == false && isOther(there, at: known, than: task)
@@ -45,7 +45,7 @@ extension TaskSync {
             // A file whose write was not recorded has no known inode. If it cannot be read, it
             // counts as gone.
             guard let there = try? folder.read(known) else { return (try? folder.stamp(known)) == nil }
-            return try await isForeign(there, (try? folder.identifier(known)) ?? nil, where: task)
+            return try await isForeign(there, folder.taskID(of: known), where: task)
         }
         if let entry = index[path], entry.stamp == .none, !isClaimed(entry.task),
             try await isForeign(content, identifier, where: entry.task)
@@ -88,22 +88,22 @@ extension TaskSync {
         if let task = try await missingTask(like: content, named: path.name), try await isFree(task) {
             return (task, false)
         }
-        return (DocumentID.make(in: environment), true)
+        return (TaskID(DocumentID.make(in: environment)), true)
     }
 
     /// Whether a task with this id exists. The id may be any text. The catalog may not contain the
     /// task yet, for example while syncing is paused.
-    private func isTask(_ id: String) async throws -> Bool {
+    private func isTask(_ id: TaskID) async throws -> Bool {
         if catalog[id] != nil { return true }
         return try await client.reading { transaction in
-            let name = try? DocumentName(database: transaction.databaseName, collection: "tasks", id: id)
+            let name = try? DocumentName(task: id, in: transaction.databaseName)
             return try name.map { try transaction.document($0).exists } ?? false
         }
     }
 
     /// Whether a file's identifier is that of a task which this machine does not know: it was copied
     /// here before the documents arrived, or the state is older than the file.
-    func isUnknown(_ identifier: String?, at path: TaskPath, claimed: [ImportedFile]) async throws -> Bool {
+    func isUnknown(_ identifier: TaskID?, at path: TaskPath, claimed: [ImportedFile]) async throws -> Bool {
         guard let identifier, identifier != index[path]?.task, index.path(of: identifier) == nil,
             !claimed.contains(where: { $0.task == identifier })
         else { return false }
@@ -112,7 +112,7 @@ extension TaskSync {
 
     /// Whether a file waits until the server has reported all tasks, because its identifier is that
     /// of an unknown task. As a new task it would be a duplicate.
-    func waitsForItsTask(_ path: TaskPath, _ identifier: String?) async throws -> Bool {
+    func waitsForItsTask(_ path: TaskPath, _ identifier: TaskID?) async throws -> Bool {
         guard let identifier else { return false }
         // This comes before the check of the status, so that a change in between is noticed.
         unidentified[identifier, default: []].insert(path)
@@ -137,18 +137,18 @@ extension TaskSync {
     /// arrives later. Of several files with that id the first one gets it; the others are copies.
     func isReusable(_ mark: FileMark) async -> Bool {
         guard mark.account == configuration.userID.rawValue else { return false }
-        return (try? await name(of: mark.task)) != nil
+        return (try? await name(of: TaskID(mark.task))) != nil
     }
 
     /// Returns the mark for the file of a task. It does not name the account in a list of another
     /// user, who may take away the right to recreate the task.
-    func mark(of task: String, at path: TaskPath) -> FileMark {
+    func mark(of task: TaskID, at path: TaskPath) -> FileMark {
         let isHosted = lists.id(path.parent).map { hosts[$0] != nil } ?? false
-        return FileMark(task: task, account: isHosted ? nil : configuration.userID.rawValue)
+        return FileMark(task: task.rawValue, account: isHosted ? nil : configuration.userID.rawValue)
     }
 
     /// Records that a file no longer waits for its task.
-    func endWait(of path: TaskPath, for task: String) {
+    func endWait(of path: TaskPath, for task: TaskID) {
         unidentified[task]?.remove(path)
         if unidentified[task]?.isEmpty == true { unidentified[task] = nil }
     }
@@ -170,14 +170,14 @@ extension TaskSync {
 
     /// Whether a file at the path of `task`, or where it was to be written, belongs to another
     /// task, as far as text and identifier tell.
-    func isForeign(_ content: TaskFileContent, _ identifier: String?, where task: String) async throws -> Bool {
+    func isForeign(_ content: TaskFileContent, _ identifier: TaskID?, where task: TaskID) async throws -> Bool {
         guard identifier != task else { return false }
         return try await !isVersion(content.bytes, of: task)
     }
 
     /// Whether a file with the inode of a known one is that file. The number of a deleted file is
     /// soon given to a new one.
-    func isSame(_ stamp: FileStamp, as entry: FileIndex.Entry, _ identifier: String?) -> Bool {
+    func isSame(_ stamp: FileStamp, as entry: FileIndex.Entry, _ identifier: TaskID?) -> Bool {
         if let identifier { return identifier == entry.task }
         if entry.stamp.hasContent(of: stamp) { return true }
         // A known file has its task's identifier, if the file system supports that.
@@ -186,7 +186,7 @@ extension TaskSync {
 
     /// Returns the task of a file that is missing and that this one continues: it has the same
     /// text, or a part of it and the same name in another directory.
-    private func missingTask(like content: TaskFileContent, named name: String) async throws -> String? {
+    private func missingTask(like content: TaskFileContent, named name: String) async throws -> TaskID? {
         let missing = missingPaths
         let likely = missing.filter { index[$0].map { $0.stamp.size == content.stamp.size } ?? false }
         let tasks = likely.prefix(100).compactMap { index[$0]?.task }
@@ -202,7 +202,7 @@ extension TaskSync {
 
     /// Whether a text may be another version of a task's file: it has a line of the notes or, if
     /// there were none, of the front matter. Front matter is similar in many tasks.
-    private func isVersion(_ text: [UInt8], of task: String) async throws -> Bool {
+    private func isVersion(_ text: [UInt8], of task: TaskID) async throws -> Bool {
         let old = try await client.reading { try SyncTables($0).file(task)?.bytes ?? [] }
         func lines(_ text: ArraySlice<UInt8>) -> Set<ArraySlice<UInt8>> {
             Set(text.split(separator: UInt8(ascii: "\n")).filter { $0.contains { $0 > 0x2D } })
@@ -215,4 +215,9 @@ extension TaskSync {
         let head = lines(old[...])
         return head.isEmpty || !head.isDisjoint(with: lines(text[...]))
     }
+}
+
+extension TaskFolder {
+    /// The task that a file's attribute names; nil if it has none or cannot be looked at.
+    func taskID(of path: TaskPath) -> TaskID? { ((try? identifier(path)) ?? nil).map { TaskID($0) } }
 }

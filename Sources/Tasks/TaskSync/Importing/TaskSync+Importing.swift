@@ -10,7 +10,7 @@ extension TaskSync {
         let path: TaskPath
         let stamp: FileStamp
         let file: TaskFile
-        let task: String
+        let task: TaskID
         let isNew: Bool
         /// The former path, if the file has moved.
         var source: TaskPath?
@@ -40,7 +40,7 @@ extension TaskSync {
         if !unfinishedMoves.isEmpty { try await finishMoves() }
         var imported: [ImportedFile] = []
         var seen = Set<TaskPath>()
-        var replaced = Set<String>()
+        var replaced = Set<TaskID>()
         for path in inOrderOfIdentity(paths) where seen.insert(path).inserted {
             if let file = try await read(path, settled: settled[path], claimed: imported, &replaced) {
                 imported.append(file)
@@ -76,7 +76,7 @@ extension TaskSync {
             imported.removeAll { gone.contains($0.path) && $0.attachmentSource == nil }
             guard !imported.isEmpty else { return }
         }
-        var listIDs: [TaskPath: String?] = [:]
+        var listIDs: [TaskPath: ListID?] = [:]
         for file in imported where listIDs[file.path.parent] == nil {
             listIDs[file.path.parent] = try await list(at: file.path.parent)
         }
@@ -107,7 +107,7 @@ extension TaskSync {
             for (path, list) in directories {
                 guard let list, hosts[list] == nil, rows.contains(where: { $0.isAppended && $0.row.list == list })
                 else { continue }
-                let name = try DocumentName(database: transaction.databaseName, collection: "lists", id: list)
+                let name = try DocumentName(list: list, in: transaction.databaseName)
                 if try transaction.document(name).exists { continue }
                 try Self.make(list: name, called: path.string, userID, in: transaction)
                 made.append(try transaction.document(name))
@@ -154,10 +154,10 @@ extension TaskSync {
     ///
     /// If a file without a connection to this task is at its path, it is read later in its turn:
     /// the known file may have just been renamed, and that is reported first.
-    func importFile(of task: String) async throws {
+    func importFile(of task: TaskID) async throws {
         guard let path = index.path(of: task) else { return }
         if let known = index[path]?.stamp, known != .none, let now = try? folder.stamp(path), !known.isFile(of: now),
-            let there = try? folder.read(path), try await isForeign(there, try? folder.identifier(path), where: task)
+            let there = try? folder.read(path), try await isForeign(there, folder.taskID(of: path), where: task)
         {
             return changes.noteFound(path)
         }
@@ -194,10 +194,10 @@ extension TaskSync {
     }
 
     private static func take(
-        _ file: ImportedFile, _ row: FileRow?, list: String?, _ userID: UserID, _ hosts: [String: UserID],
+        _ file: ImportedFile, _ row: FileRow?, list: ListID?, _ userID: UserID, _ hosts: [ListID: UserID],
         _ merge: String, _ time: Int64, _ transaction: ReplicaTransaction, _ tables: SyncTables
     ) throws -> (row: FileRow, isAppended: Bool) {
-        let name = try DocumentName(database: transaction.databaseName, collection: "tasks", id: file.task)
+        let name = try DocumentName(task: file.task, in: transaction.databaseName)
         var shadow: FileImport.FileContents?
         if let row {
             shadow = (try? TaskFile(parsing: row.bytes, named: row.path.name)).map {

@@ -24,7 +24,7 @@ extension TaskSync {
 
     /// Records what this machine knew when it created tasks from new files.
     static func noteCreated(
-        _ tasks: [String], at time: Int64, _ transaction: ReplicaTransaction
+        _ tasks: [TaskID], at time: Int64, _ transaction: ReplicaTransaction
     ) throws -> CreatedTask {
         let tables = SyncTables(transaction)
         // Changes that have arrived but were not processed were not known when the file was read.
@@ -59,7 +59,7 @@ extension TaskSync {
     ///
     /// - Returns: Whether the file belongs to `other` now.
     func join(_ other: DocumentSnapshot, in directory: TaskPath) async throws -> Bool {
-        let task = other.name.id
+        let task = other.name.task
         guard !created.isEmpty, let path = try rightPath(of: task, in: directory), let entry = index[path],
             let knownTime = created[entry.task]?.knownTime, held[entry.task] == nil, unfilled[entry.task] == nil,
             isPrivate(catalog[task]?.list)
@@ -106,14 +106,14 @@ extension TaskSync {
 
     /// Whether a task that was created here from a file may be united with the task that owns its
     /// name, which gets a file first. Until then the file keeps its name.
-    func isToBeJoined(_ task: String, in list: String?) -> Bool {
+    func isToBeJoined(_ task: TaskID, in list: ListID?) -> Bool {
         guard created[task] != nil, let path = index.path(of: task),
-            let owner = names.owner(of: path.name, in: list ?? "")
+            let owner = names.owner(of: path.name, in: list)
         else { return false }
         return owner != task && index.path(of: owner) == nil && held[owner] == nil
     }
 
-    private func forgetJoined(_ task: String) {
+    private func forgetJoined(_ task: TaskID) {
         index.remove(task: task)
         attachments.removeAll(of: task)
         created[task] = nil
@@ -124,7 +124,7 @@ extension TaskSync {
     }
 
     /// Whether no other user may use a list.
-    private func isPrivate(_ list: String?) -> Bool {
+    private func isPrivate(_ list: ListID?) -> Bool {
         list.map { hosts[$0] == nil && catalog.sharing[$0] == nil } ?? true
     }
 
@@ -135,9 +135,9 @@ extension TaskSync {
     /// file was read.
     func unwrittenTask(
         _ path: TaskPath, _ file: TaskFile, claimed: [ImportedFile]
-    ) async throws -> (task: String, row: FileRow)? {
+    ) async throws -> (task: TaskID, row: FileRow)? {
         let list = path.parent.isRoot ? nil : lists.id(path.parent)
-        guard path.parent.isRoot || list != nil, let task = names.owner(of: path.name, in: list ?? ""),
+        guard path.parent.isRoot || list != nil, let task = names.owner(of: path.name, in: list),
             index.path(of: task) == nil, held[task] == nil, isPrivate(list),
             !claimed.contains(where: { $0.task == task })
         else { return nil }
@@ -156,7 +156,7 @@ extension TaskSync {
 
     /// Whether a task that is to get a file waits until a file is read that may be its own, by its
     /// identifier or its name.
-    func awaitsUnreadFile(of task: String, in directory: TaskPath) throws -> Bool {
+    func awaitsUnreadFile(of task: TaskID, in directory: TaskPath) throws -> Bool {
         guard index.path(of: task) == nil,
             let path = try unidentifiedFile(of: task) ?? unreadFile(of: task, in: directory)
         else { return false }
@@ -170,14 +170,14 @@ extension TaskSync {
     }
 
     /// Returns the file that waits for a task.
-    private func unidentifiedFile(of task: String) -> TaskPath? {
+    private func unidentifiedFile(of task: TaskID) -> TaskPath? {
         unidentified[task]?.min().flatMap { (try? folder.stamp($0)) == nil ? nil : $0 }
     }
 
-    private func unreadFile(of task: String, in directory: TaskPath) throws -> TaskPath? {
+    private func unreadFile(of task: TaskID, in directory: TaskPath) throws -> TaskPath? {
         guard let path = try rightPath(of: task, in: directory), index[path] == nil, problems[path.string] == nil,
             let stamp = (try? folder.stamp(path)) ?? nil, stamp.size >= 0,
-            (try? folder.identifier(path)) ?? nil == nil
+            folder.taskID(of: path) == nil
         else { return nil }
         return path
     }
@@ -192,19 +192,19 @@ extension SyncTables {
 
     func setSeenTime(_ time: Timestamp) throws { try setState(Self.seen, "\(time.microseconds)") }
 
-    func created() throws -> [String: CreatedTask] {
-        var found: [String: CreatedTask] = [:]
+    func created() throws -> [TaskID: CreatedTask] {
+        var found: [TaskID: CreatedTask] = [:]
         try database.query("SELECT key, value FROM sync_state WHERE key GLOB ?", [.text(Self.created + "*")]) { row in
             let times = row.text(1).split(separator: " ").map { Int64($0) }
             guard times.count == 2, let known = times[0], let time = times[1] else { return }
-            found[String(row.text(0).dropFirst(Self.created.count))] = CreatedTask(
+            found[TaskID(String(row.text(0).dropFirst(Self.created.count)))] = CreatedTask(
                 knownTime: Timestamp(microseconds: known), time: time)
         }
         return found
     }
 
-    func setCreated(_ task: String, _ created: CreatedTask?) throws {
-        let key = Self.created + task
+    func setCreated(_ task: TaskID, _ created: CreatedTask?) throws {
+        let key = Self.created + task.rawValue
         guard let created else { return try removeState(key) }
         try setState(key, "\(created.knownTime.microseconds) \(created.time)")
     }

@@ -2,13 +2,14 @@ import DocumentClient
 import SystemIO
 import SystemService
 import TaskFolder
+import TaskModel
 
 /// Handles known files that are not at their paths although no delete was reported.
 extension TaskSync {
     /// Records that a file is missing. Whether it was deleted, has moved or is out of reach is
     /// found out later; until then its task is behind. If renames are not reported, the import
     /// looks for the file before it counts as deleted.
-    func isMissing(_ task: String, at path: TaskPath) {
+    func isMissing(_ task: TaskID, at path: TaskPath) {
         // The path to which the file was reported to have moved, if it left that before it was
         // read.
         let told = index.path(of: task).flatMap { folder.isAbsent($0) ? $0 : nil }
@@ -177,11 +178,11 @@ extension TaskSync {
             guard let stamp = try? folder.stamp(path), entry.stamp.isFile(of: stamp), stamp.size > 0 else {
                 return false
             }
-            return isSame(stamp, as: entry, try? folder.identifier(path))
+            return isSame(stamp, as: entry, folder.taskID(of: path))
         }
     }
 
-    private func fill(_ path: TaskPath, of task: String, _ stamp: FileStamp) async throws {
+    private func fill(_ path: TaskPath, of task: TaskID, _ stamp: FileStamp) async throws {
         guard var row = try await client.reading({ try SyncTables($0).file(task) }), !row.bytes.isEmpty else { return }
         let write = FolderWrite(
             path: path, bytes: row.bytes, expecting: .stamp(stamp), mark: mark(of: task, at: path))
@@ -200,7 +201,7 @@ extension TaskSync {
     }
 
     /// Reports that a file was empty and was filled again, because its user may have emptied it.
-    private func noteFilled(_ path: TaskPath, _ task: String) {
+    private func noteFilled(_ path: TaskPath, _ task: TaskID) {
         logger.notice("was empty after a start of the machine, and has its text back", ["path": "\(path)"])
         note(
             SyncProblem(
@@ -212,7 +213,7 @@ extension TaskSync {
             for: Self.emptiedKey(task))
     }
 
-    static func emptiedKey(_ task: String) -> String { "emptied \(task)" }
+    static func emptiedKey(_ task: TaskID) -> String { "emptied \(task)" }
 
     /// Records that all directories were searched and all files filled, so that files which are
     /// empty at a later start in this boot were emptied by their users.
@@ -236,7 +237,7 @@ extension TaskSync {
 
     /// Returns the path of a task's file if it is still as empty as a power cut has left it.
     /// Otherwise it was changed or removed by its user.
-    func pathOfUnfilled(_ task: String) -> TaskPath? {
+    func pathOfUnfilled(_ task: TaskID) -> TaskPath? {
         guard let file = unfilled[task] else { return nil }
         return [index.path(of: task), file.path].compactMap(\.self).first { path in
             (try? folder.stamp(path))?.hasContent(of: file.stamp) == true
@@ -245,8 +246,8 @@ extension TaskSync {
 
     /// Returns the task named by a file's identifier, if that task's last known path no longer
     /// exists.
-    private func taskOfMoved(_ path: TaskPath) -> String? {
-        guard let task = (try? folder.identifier(path)) ?? nil, let known = index.path(of: task),
+    private func taskOfMoved(_ path: TaskPath) -> TaskID? {
+        guard let task = folder.taskID(of: path), let known = index.path(of: task),
             folder.isAbsent(known)
         else { return nil }
         return task

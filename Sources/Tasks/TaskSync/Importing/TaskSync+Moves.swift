@@ -1,4 +1,5 @@
 import TaskFolder
+import TaskModel
 
 /// Follows task files to their new paths.
 extension TaskSync {
@@ -34,10 +35,10 @@ extension TaskSync {
 
     /// Whether a file is the known one of another task, which has left a name that did not belong
     /// to it any more.
-    func isOther(_ stamp: FileStamp, at path: TaskPath, than task: String) -> Bool {
+    func isOther(_ stamp: FileStamp, at path: TaskPath, than task: TaskID) -> Bool {
         guard let known = index.path(withInodeOf: stamp).flatMap({ index[$0] }), known.task != task else {
             return false
         }
-        return known.stamp.hasContent(of: stamp) || (try? folder.identifier(path)) == known.task
+        return known.stamp.hasContent(of: stamp) || folder.taskID(of: path) == known.task
     }
 }

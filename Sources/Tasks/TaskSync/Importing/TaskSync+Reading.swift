@@ -7,9 +7,9 @@ import TaskModel
 extension TaskSync {
     /// Records another owner or mode of a file with the same text. An export that waits for the
     /// known stamp needs it.
-    private func restamp(_ task: String, _ path: TaskPath, _ stamp: FileStamp) async throws {
+    private func restamp(_ task: TaskID, _ path: TaskPath, _ stamp: FileStamp) async throws {
         let remembered = rememberedRetries
-        let retries: Set<String>? = try await client.transaction { transaction in
+        let retries: Set<TaskID>? = try await client.transaction { transaction in
             let tables = SyncTables(transaction)
             guard var row = try tables.file(task), row.path == path else { return nil }
             row.stamp = stamp
@@ -36,7 +36,7 @@ extension TaskSync {
     /// there, for example because it has become too large. It was not deleted.
     private func followUnread(_ path: TaskPath) async throws {
         guard index[path] == nil, let now = (try? folder.stamp(path)) ?? nil else { return }
-        let identifier = (try? folder.identifier(path)) ?? nil
+        let identifier = folder.taskID(of: path)
         let known = identifier.map { index.path(of: $0) } ?? index.path(withInodeOf: now)
         guard let known, let entry = index[known], isSame(now, as: entry, identifier), folder.isAbsent(known) else {
             return
@@ -49,7 +49,7 @@ extension TaskSync {
     /// - Parameter replaced: Gets the task whose path the file of another task has taken.
     /// - Returns: The file; nil if it is not to be imported now.
     func read(
-        _ path: TaskPath, settled: FileStamp?, claimed: [ImportedFile], _ replaced: inout Set<String>
+        _ path: TaskPath, settled: FileStamp?, claimed: [ImportedFile], _ replaced: inout Set<TaskID>
     ) async throws -> ImportedFile? {
         let content: TaskFileContent
         do throws(FolderError) {
@@ -111,7 +111,7 @@ extension TaskSync {
             return nil
         }
         let mark = try? folder.mark(path)
-        let identifier = mark?.task
+        let identifier = (mark?.task).map { TaskID($0) }
         // Another file may have just replaced this one. Its identifier says nothing about this
         // text.
         if let identifier, identifier != index[path]?.task,
@@ -129,7 +129,7 @@ extension TaskSync {
             if try await waitsForItsTask(path, identifier) { return nil }
             if let mark, await isReusable(mark) {
                 if !isNew { replaced.insert(task) }
-                (task, isNew) = (mark.task, true)
+                (task, isNew) = (TaskID(mark.task), true)
             }
         }
         if !isNew { endWait(of: path, for: task) }
@@ -169,7 +169,7 @@ extension TaskSync {
 
     /// Returns the limit of documents that a task's file would exceed; nil if it exceeds none. The
     /// server would refuse such a file and all later changes of the task.
-    private func limitProblem(of file: TaskFile, at path: TaskPath, _ task: String) async throws -> SyncProblem? {
+    private func limitProblem(of file: TaskFile, at path: TaskPath, _ task: TaskID) async throws -> SyncProblem? {
         let name = try await name(of: task)
         var fields = FileImport.FileContents(file, named: path.name).fields
         let attached = attachments.rows(of: task).count

@@ -3,7 +3,7 @@ import DocumentModel
 import Reconciliation
 import SystemIO
 import TaskFolder
-import TaskModel
+package import TaskModel
 
 /// Finds tasks whose files are gone. The planner decides what happens to them, and `perform` does
 /// it.
@@ -13,7 +13,7 @@ extension TaskSync {
         guard try await checkRoot() else { return }
         let paths = paths.filter { !isOutOfSight($0) }
         if paths.contains(where: isOnOtherFileSystem) { return changes.askForScan() }
-        var tasks: [String] = []
+        var tasks: [TaskID] = []
         var unwritten: [TaskPath] = []
         var attachments: [TaskPath] = []
         var obstructed: [TaskPath] = []
@@ -43,7 +43,7 @@ extension TaskSync {
     /// Returns those of the tasks whose files are gone that do not continue in another file: a copy
     /// that was created just before, or a file that a program saved while Ferry moved it to the
     /// local trash.
-    private func withoutReturned(_ tasks: [String]) async throws -> [String] {
+    private func withoutReturned(_ tasks: [TaskID]) async throws -> [TaskID] {
         let deleted = try await client.reading { [reading = configuration.reading] transaction in
             try tasks.filter { try TaskIndexEntry(transaction.task($0), in: reading).request == nil }
         }
@@ -59,8 +59,8 @@ extension TaskSync {
     /// - Parameters:
     ///   - following: The number of further files that are about to be found gone.
     ///   - decision: The user's decision about those of the tasks whose deletes are held.
-    func reconcile(_ tasks: [String], following: Int = 0, _ decision: Decision? = nil) async throws {
-        var files: [String: PathState] = [:]
+    func reconcile(_ tasks: [TaskID], following: Int = 0, _ decision: Decision? = nil) async throws {
+        var files: [TaskID: PathState] = [:]
         for task in tasks {
             files[task] = lookFor(task)
             if files[task] == nil, waiting.removeValue(forKey: task) != nil { retries.insert(task) }
@@ -82,7 +82,7 @@ extension TaskSync {
     ///   - recent: The changes of the same kind before and after those of the plan.
     ///   - decision: The user's decision about those of the tasks that are held for review.
     func plan(
-        _ files: [String: PathState], _ recent: RecentChanges, _ decision: Decision? = nil
+        _ files: [TaskID: PathState], _ recent: RecentChanges, _ decision: Decision? = nil
     ) async throws -> Reconciliation.Plan {
         guard !files.isEmpty else { return Plan(operations: [], reasons: [:]) }
         let others = index.count - files.keys.count { index.path(of: $0) != nil }
@@ -93,7 +93,7 @@ extension TaskSync {
         var conditions = Conditions()
         (conditions.deletes, conditions.reverts) = (recent, recent)
         for task in files.keys {
-            let node = NodeID.task(TaskID(task))
+            let node = NodeID.task(task)
             if held[task] != nil { conditions.held[node] = .delete }
             // Without a decision the number of reverts counts again.
             if decision != nil, reverted[task] != nil { conditions.held[node] = .revert }
@@ -106,7 +106,7 @@ extension TaskSync {
     /// next, and a held delete is not decided before that.
     ///
     /// - Returns: The state of the file; nil if it is there and its delete is not held.
-    private func lookFor(_ task: String) -> PathState? {
+    private func lookFor(_ task: TaskID) -> PathState? {
         // A file that a power cut has left empty is filled first, also under another name.
         if pathOfUnfilled(task) == nil {
             guard let path = index.path(of: task), (try? folder.stamp(path)) != nil else { return .absent }
@@ -117,7 +117,7 @@ extension TaskSync {
 
     /// Handles the replacement of a task's file by the file of another task: for the user this file
     /// is gone.
-    func forgetReplaced(_ task: String) async throws {
+    func forgetReplaced(_ task: TaskID) async throws {
         // No later event reports the file, so each change of the document in the meantime is
         // planned here.
         while try await !perform(plan([task: .absent], RecentChanges())).tasks.isEmpty {}
@@ -136,7 +136,7 @@ extension TaskSync {
     }
 
     /// Sends held deletes and reverts.
-    package func approveDeletes(_ tasks: [String]) async throws {
+    package func approveDeletes(_ tasks: [TaskID]) async throws {
         try await withExclusiveAccess {
             try await decideReverts(tasks.filter { reverted[$0] != nil }, .approve)
             try await decide(tasks, .approve)
@@ -145,7 +145,7 @@ extension TaskSync {
     }
 
     /// Restores the files of held deletes, and the contents of files whose reverts are held.
-    package func restoreDeletes(_ tasks: [String]) async throws {
+    package func restoreDeletes(_ tasks: [TaskID]) async throws {
         try await withExclusiveAccess {
             try await decideReverts(tasks.filter { reverted[$0] != nil }, .restore)
             try await decide(tasks, .restore)
@@ -153,7 +153,7 @@ extension TaskSync {
         }
     }
 
-    private func decide(_ tasks: [String], _ decision: Decision) async throws {
+    private func decide(_ tasks: [TaskID], _ decision: Decision) async throws {
         try await reconcile(tasks.filter { held[$0] != nil }, decision)
         if held.isEmpty { recentDeletes.clear() }
     }

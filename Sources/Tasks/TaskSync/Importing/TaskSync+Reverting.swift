@@ -23,8 +23,8 @@ extension TaskSync {
         return files.filter { !held.contains($0.task) }
     }
 
-    private func recentReverts(_ files: [String: PathState], following: Int) -> RecentChanges {
-        let nodes = Set(files.keys.map { NodeID.task(TaskID($0)) })
+    private func recentReverts(_ files: [TaskID: PathState], following: Int) -> RecentChanges {
+        let nodes = Set(files.keys.map { NodeID.task($0) })
         return recentReverts.recent(besides: nodes, at: environment.now() - start, following: following)
     }
 
@@ -33,25 +33,25 @@ extension TaskSync {
     ///
     /// - Returns: The tasks whose reverts are held.
     private func reconcile(
-        reverts files: [String: PathState], _ recent: RecentChanges, _ decision: Decision? = nil
-    ) async throws -> Set<String> {
+        reverts files: [TaskID: PathState], _ recent: RecentChanges, _ decision: Decision? = nil
+    ) async throws -> Set<TaskID> {
         guard !files.isEmpty else { return [] }
         let plan = try await plan(files, recent, decision)
         var records = plan
         if decision != .restore { records.operations.removeAll { ![.hold(.revert), .release].contains($0.action) } }
         for path in try await perform(records).files { changes.noteFound(path) }
         recentReverts.add(plan, at: environment.now() - start)
-        return Set(files.keys.filter { plan.reasons[.task(TaskID($0))] == .heldForReview(.revert) })
+        return Set(files.keys.filter { plan.reasons[.task($0)] == .heldForReview(.revert) })
     }
 
     /// Returns those of the files that have a text from before the version that was last in step.
     private func formerVersions(
-        among files: [(task: String, stamp: FileStamp, bytes: [UInt8])]
-    ) async throws -> [String: PathState] {
+        among files: [(task: TaskID, stamp: FileStamp, bytes: [UInt8])]
+    ) async throws -> [TaskID: PathState] {
         guard !files.isEmpty else { return [:] }
         return try await client.reading { transaction in
             let tables = SyncTables(transaction)
-            var found: [String: PathState] = [:]
+            var found: [TaskID: PathState] = [:]
             for file in files where try tables.isFormerVersion(file.bytes, of: file.task) {
                 guard var row = try tables.file(file.task) else { continue }
                 (row.stamp, row.bytes) = (file.stamp, file.bytes)
@@ -101,8 +101,8 @@ extension TaskSync {
 
     /// Plans held reverts again, by the user's decision or by their number. Files that are not held
     /// any more are read, and the reverts of files that are gone are forgotten.
-    func decideReverts(_ tasks: [String], _ decision: Decision? = nil) async throws {
-        var files: [String: PathState] = [:]
+    func decideReverts(_ tasks: [TaskID], _ decision: Decision? = nil) async throws {
+        var files: [TaskID: PathState] = [:]
         for start in stride(from: 0, to: tasks.count, by: Self.batchSize) {
             let batch = tasks[start..<min(start + Self.batchSize, tasks.count)].compactMap { task in
                 index.path(of: task).flatMap { try? folder.read($0) }.map { (task, $0.stamp, $0.bytes) }
@@ -118,7 +118,7 @@ extension TaskSync {
         try await importFiles(decided.compactMap { index.path(of: $0) }, sendsReverts: true)
     }
 
-    func forgetReverts(_ tasks: [String]) async throws {
+    func forgetReverts(_ tasks: [TaskID]) async throws {
         let tasks = tasks.filter { reverted[$0] != nil }
         guard !tasks.isEmpty else { return }
         try await client.transaction { transaction in
@@ -136,36 +136,36 @@ extension SyncTables {
     private static let versionLimit = 20
 
     /// Returns the times since when reverts are held, by task.
-    func reverted() throws -> [String: Int64] {
-        var found: [String: Int64] = [:]
+    func reverted() throws -> [TaskID: Int64] {
+        var found: [TaskID: Int64] = [:]
         try database.query("SELECT key, value FROM sync_state WHERE key GLOB ?", [.text(Self.reverted + "*")]) { row in
-            found[String(row.text(0).dropFirst(Self.reverted.count))] = Int64(row.text(1)) ?? 0
+            found[TaskID(String(row.text(0).dropFirst(Self.reverted.count)))] = Int64(row.text(1)) ?? 0
         }
         return found
     }
 
-    func setReverted(_ task: String, since: Int64?) throws {
-        let key = Self.reverted + task
+    func setReverted(_ task: TaskID, since: Int64?) throws {
+        let key = Self.reverted + task.rawValue
         if let since { try setState(key, "\(since)") } else { try removeState(key) }
     }
 
     /// Remembers the text of a task's file if it is about to change.
-    func noteVersion(of task: String, before bytes: [UInt8]) throws {
+    func noteVersion(of task: TaskID, before bytes: [UInt8]) throws {
         try database.execute(
             "INSERT INTO sync_version(task, size, hash) SELECT task, length(bytes), row_sum(bytes) FROM sync_file "
-                + "WHERE task = ? AND bytes <> ? AND length(bytes) > 0", [.text(task), .blob(bytes)])
+                + "WHERE task = ? AND bytes <> ? AND length(bytes) > 0", [.id(task), .blob(bytes)])
         guard database.changedRowCount > 0 else { return }
         try database.execute(
             "DELETE FROM sync_version WHERE task = ?1 AND id <= "
                 + "(SELECT id FROM sync_version WHERE task = ?1 ORDER BY id DESC LIMIT 1 OFFSET \(Self.versionLimit))",
-            [.text(task)])
+            [.id(task)])
     }
 
     /// Whether a task's file had this text before its last one, as far as that is remembered.
-    func isFormerVersion(_ bytes: [UInt8], of task: String) throws -> Bool {
+    func isFormerVersion(_ bytes: [UInt8], of task: TaskID) throws -> Bool {
         let sql =
             "SELECT 1 FROM sync_version v JOIN sync_file f ON f.task = v.task WHERE v.task = ?1 AND v.size = ?2 "
             + "AND v.hash = row_sum(?3) AND f.bytes <> ?3 LIMIT 1"
-        return try database.first(sql, [.text(task), .integer(Int64(bytes.count)), .blob(bytes)]) { _ in true } ?? false
+        return try database.first(sql, [.id(task), .integer(Int64(bytes.count)), .blob(bytes)]) { _ in true } ?? false
     }
 }

@@ -111,7 +111,7 @@ extension TaskSync {
 
     /// Returns the path of the known file that a file is by its identifier or its inode.
     private func knownPath(of file: TaskPath, _ stamp: FileStamp) -> TaskPath? {
-        if let task = (try? folder.identifier(file)) ?? nil { return index.path(of: task) }
+        if let task = folder.taskID(of: file) { return index.path(of: task) }
         guard let known = index.path(withInodeOf: stamp), index[known]?.stamp.hasContent(of: stamp) == true else {
             return nil
         }

@@ -7,7 +7,7 @@ import TaskModel
 /// Turns changes of directories into changes of lists.
 extension TaskSync {
     /// Returns the list of a directory, which is created if the directory is new; nil for the root.
-    func list(at path: TaskPath) async throws -> String? {
+    func list(at path: TaskPath) async throws -> ListID? {
         guard !path.isRoot, path.kind(isDirectory: true) == .list else { return nil }
         if let known = lists.id(path) { return known }
         // Files that are written into the directory must not disappear with it in a power cut.
@@ -15,11 +15,11 @@ extension TaskSync {
         let userID = configuration.userID
         let former = ListIndex.formerIDs(named: path.string, of: userID).filter { lists.path($0) == nil }
         let free = ListIndex.ids(named: path.string, of: userID).filter { lists.path($0) == nil }
-        let ids = free + ["\(userID).\(DocumentID.make(in: environment))"]
+        let ids = free + [ListID("\(userID).\(DocumentID.make(in: environment))")]
         let returned = try await formerList(at: path)
         let view = try await client.transaction { transaction in
             if let returned {
-                let name = try DocumentName(database: transaction.databaseName, collection: "lists", id: returned)
+                let name = try DocumentName(list: returned, in: transaction.databaseName)
                 let view = try transaction.document(name)
                 if view.exists {
                     try SyncTables(transaction).put(list: returned, at: path)
@@ -27,7 +27,7 @@ extension TaskSync {
                 }
             }
             for id in former + ids {
-                let name = try DocumentName(database: transaction.databaseName, collection: "lists", id: id)
+                let name = try DocumentName(list: id, in: transaction.databaseName)
                 let view = try transaction.document(name)
                 if !view.exists, former.contains(id) { continue }
                 // The list was created with this name and has another one now, or belongs to
@@ -40,7 +40,7 @@ extension TaskSync {
             }
             throw TaskSyncError(.invalid, "There are too many lists that were made as '\(path)'.")
         }
-        let list = view.name.id
+        let list = view.name.list
         lists.set(list, path)
         vanishedLists[list] = nil
         problems["list \(list)"] = nil
@@ -57,7 +57,7 @@ extension TaskSync {
     /// Returns the former list of a directory that is back, for example after a power cut with
     /// files that are still known there, while the deletes of its files are held, or recreated with
     /// the name of the list, as by `git switch`.
-    private func formerList(at path: TaskPath) async throws -> String? {
+    private func formerList(at path: TaskPath) async throws -> ListID? {
         let lost = vanishedLists.filter { $0.value == path && carriedLists[$0.key] == nil }.keys
         let same = lost.filter { UTF8Order.areEqual(catalog.listNames[$0] ?? "", path.string) }
         if let list = same.min() { return list }
@@ -129,7 +129,7 @@ extension TaskSync {
         let listMoves = movedLists.map { ($0.key, old: $0.value.old, $0.value.new) }
         // The lists that lose these directories, or that a scan created for them before the rename
         // was reported.
-        var heirs: [String: String] = [:]
+        var heirs: [ListID: ListID] = [:]
         for (list, _, path) in listMoves {
             if let other = lists.id(path), movedLists[other] == nil {
                 heirs[other] = list
@@ -150,7 +150,7 @@ extension TaskSync {
             var renames: [Mutation] = []
             for (list, old, path) in listMoves {
                 try tables.put(list: list, at: path)
-                let name = try DocumentName(database: transaction.databaseName, collection: "lists", id: list)
+                let name = try DocumentName(list: list, in: transaction.databaseName)
                 let view = try transaction.document(name)
                 guard view.exists else {
                     // The list was deleted elsewhere while its directory here was not empty: an
@@ -194,9 +194,9 @@ extension TaskSync {
     /// Returns lists that were found missing before the rename of a directory above them was
     /// reported, and that have moved with it, with their old and new paths. A list whose directory
     /// is not there left before, or moves on with the next rename.
-    private func carryMissedLists(_ from: TaskPath, _ to: TaskPath) -> [String: (old: TaskPath, new: TaskPath)] {
+    private func carryMissedLists(_ from: TaskPath, _ to: TaskPath) -> [ListID: (old: TaskPath, new: TaskPath)] {
         carriedLists = carriedLists.filter { vanishedLists[$0.key] != nil }
-        var moved: [String: (old: TaskPath, new: TaskPath)] = [:]
+        var moved: [ListID: (old: TaskPath, new: TaskPath)] = [:]
         for (list, path) in vanishedLists {
             let place = carriedLists[list] ?? path
             guard lists.id(place) == nil, place.isBeneath(from) else { continue }
@@ -211,17 +211,17 @@ extension TaskSync {
 
     /// Records that a task's file is in the directory of another list without having moved.
     private static func take(
-        _ task: String, toHeirOf heirs: [String: String], in transaction: ReplicaTransaction
+        _ task: TaskID, toHeirOf heirs: [ListID: ListID], in transaction: ReplicaTransaction
     ) throws {
         let tables = SyncTables(transaction)
         guard var row = try tables.file(task), let list = row.list, let heir = heirs[list] else { return }
         row.list = heir
         try tables.put(row)
-        let name = try DocumentName(database: transaction.databaseName, collection: "tasks", id: task)
-        guard try transaction.document(name)["listId"] == .string(list) else { return }
+        let name = try DocumentName(task: task, in: transaction.databaseName)
+        guard try transaction.document(name)["listId"] == .string(list.rawValue) else { return }
         try transaction.append(
             Mutation(
-                .merge, name, fields: ["listId": .string(heir)], mask: [FieldPath(key: "listId")],
+                .merge, name, fields: ["listId": .string(heir.rawValue)], mask: [FieldPath(key: "listId")],
                 transforms: [FieldTransform(FieldPath(key: "updatedTime"), .serverTimestamp)]
             ).signed(by: transaction.replica))
     }
@@ -278,7 +278,7 @@ extension TaskSync {
         let renamed = try await client.transaction { transaction in
             var renamed: [DocumentName] = []
             for (list, path) in own {
-                let name = try DocumentName(database: transaction.databaseName, collection: "lists", id: list)
+                let name = try DocumentName(list: list, in: transaction.databaseName)
                 let view = try transaction.document(name)
                 // The user who removed the directory did not know the list's new name, which
                 // therefore stays, as an edit does against a delete.

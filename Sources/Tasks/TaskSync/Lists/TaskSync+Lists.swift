@@ -9,12 +9,12 @@ import TaskModel
 extension TaskSync {
     /// Returns the directory of a living task's list, which is created if it is missing; the root
     /// if the list is unknown; nil if events about the directory have to be awaited.
-    func directory(ofList list: String?) async throws -> TaskPath? {
+    func directory(ofList list: ListID?) async throws -> TaskPath? {
         guard let list else { return .root }
         if lists.path(list) == nil {
             if isNewlyMissed(list) { return nil }
             let database = try await client.reading { $0.databaseName }
-            if let name = try? DocumentName(database: database, collection: "lists", id: list) {
+            if let name = try? DocumentName(list: list, in: database) {
                 try await bringBack(name)
                 if try await exportList(client.document(name)) { return nil }
             }
@@ -25,16 +25,16 @@ extension TaskSync {
     /// Recreates a list that was deleted and contains a living task again, with its former name.
     private func bringBack(_ name: DocumentName) async throws {
         let userID = configuration.userID
-        guard ListIndex.mayMake(name.id, userID) else { return }
+        guard ListIndex.mayMake(name.list, userID) else { return }
         // It was deleted elsewhere before the loss of its directory here was settled.
-        let lost = hosts[name.id] == nil ? vanishedLists[name.id]?.string : nil
+        let lost = hosts[name.list] == nil ? vanishedLists[name.list]?.string : nil
         try await client.transaction { transaction in
             let tables = SyncTables(transaction)
-            guard let former = try tables.nameOfDeleted(list: name.id) ?? lost else { return }
+            guard let former = try tables.nameOfDeleted(list: name.list) ?? lost else { return }
             if try !transaction.document(name).exists {
                 try Self.make(list: name, called: former, userID, in: transaction)
             }
-            try tables.setNameOfDeleted(list: name.id, nil)
+            try tables.setNameOfDeleted(list: name.list, nil)
         }
     }
 
@@ -56,7 +56,7 @@ extension TaskSync {
         }
         for (view, _) in views.sorted(by: { ($0.depth, $0.view.name.id) < ($1.depth, $1.view.name.id) }) {
             // This is the state of all lists at one moment; later changes are in the feed.
-            if vanishedLists[view.name.id] == nil {
+            if vanishedLists[view.name.list] == nil {
                 try await exportList(view)
             } else {
                 try await followSharing(of: view)
@@ -75,12 +75,12 @@ extension TaskSync {
         var view = document
         let name = view.name
         guard !view.isAwaited else { return false }
-        let host = hosts[name.id]
+        let host = hosts[name.list]
         try await followSharing(of: view)
         // A list that is no longer shared is no longer here.
-        if host != nil, hosts[name.id] == nil { view = try await client.document(name) }
+        if host != nil, hosts[name.list] == nil { view = try await client.document(name) }
         learn(list: view)
-        let list = name.id
+        let list = name.list
         problems["list \(list)"] = nil
         let isUnfollowed = view.exists && !isUsable(view)
         if isUnfollowed != unfollowed.contains(name) {
@@ -180,7 +180,7 @@ extension TaskSync {
         }
         if isNewlyMissed(owner) { return false }
         let database = try await client.reading { $0.databaseName }
-        try await exportList(client.document(DocumentName(database: database, collection: "lists", id: owner)))
+        try await exportList(client.document(DocumentName(list: owner, in: database)))
         return !folder.isAbsent(parent)
     }
 
@@ -227,13 +227,13 @@ extension TaskSync {
     /// Whether a directory that a list has lost is reserved for it: an event about it is expected,
     /// or the list gets it again. A list that was renamed in the meantime gets its new directory
     /// instead, possibly beneath this one.
-    private func keeps(_ list: String, _ lost: TaskPath) -> Bool {
+    private func keeps(_ list: ListID, _ lost: TaskPath) -> Bool {
         isNewlyMissed(list) || UTF8Order.areEqual(catalog.listNames[list] ?? lost.string, lost.string)
     }
 
     /// Whether a directory belongs to a deleted list, remains only because of other contents, and
     /// can become the directory of `list`.
-    private func isLeft(_ directory: TaskPath, to list: String) -> Bool {
+    private func isLeft(_ directory: TaskPath, to list: ListID) -> Bool {
         guard let owner = lists.id(directory), owner != list, catalog.listNames[owner] == nil,
             !catalog.hasLiving(inList: owner), !isNewlyMissed(list)
         else { return false }
@@ -242,7 +242,7 @@ extension TaskSync {
 
     /// Forgets the directory of a deleted list. Its name is remembered in case the list is
     /// recreated.
-    private func forget(deleted list: String, at directory: TaskPath) async throws {
+    private func forget(deleted list: ListID, at directory: TaskPath) async throws {
         lists.remove(list)
         try await client.transaction { transaction in
             let tables = SyncTables(transaction)
@@ -253,7 +253,7 @@ extension TaskSync {
 
     /// Whether the directory of a list was first found missing a moment ago. The event about it is
     /// expected and handled first.
-    func isRecentlyMissed(_ list: String) -> Bool {
+    func isRecentlyMissed(_ list: ListID) -> Bool {
         let now = environment.now()
         let since = missedLists[list] ?? now
         missedLists[list] = since
@@ -261,7 +261,7 @@ extension TaskSync {
     }
 
     /// Whether the directory of a list was found missing before, and not long ago.
-    func isNewlyMissed(_ list: String) -> Bool { missedLists[list] != nil && isRecentlyMissed(list) }
+    func isNewlyMissed(_ list: ListID) -> Bool { missedLists[list] != nil && isRecentlyMissed(list) }
 
     /// Whether nothing may be written into a directory yet because it is missing: a directory that
     /// is created at that moment would be taken for the list's. One that is missing for longer is
@@ -287,16 +287,16 @@ extension TaskSync {
         catalog.update(list: view)
         let name = view.exists ? TaskList(fields: view.fields).name : nil
         let affected = listBook.set(
-            view.name.id,
+            view.name.list,
             name.map {
-                NameAllocator.Request(place: "", title: $0, time: view.createTime, isExact: ListIndex.isExact($0))
+                NameRequest(place: nil, title: $0, time: view.createTime, isExact: ListIndex.isExact($0))
             })
         if !view.exists {
             misnamedLists.remove(view.name)
             problems["list \(view.name.id)"] = nil
         }
         for id in affected where lists.path(id) != nil {
-            if let name = try? DocumentName(database: view.name.database, collection: "lists", id: id) {
+            if let name = try? DocumentName(list: id, in: view.name.database) {
                 retriedLists.insert(name)
             }
         }
@@ -307,7 +307,7 @@ extension TaskSync {
     private func retryLists(within directory: TaskPath, _ database: DatabaseName) {
         for (list, path) in lists.paths where path != directory && path.isBeneath(directory) {
             guard !UTF8Order.areEqual(catalog.listNames[list] ?? "", path.string),
-                let name = try? DocumentName(database: database, collection: "lists", id: list)
+                let name = try? DocumentName(list: list, in: database)
             else { continue }
             retriedLists.insert(name)
         }
@@ -315,14 +315,14 @@ extension TaskSync {
 
     /// Retries the lists that had to take other names, because a directory was renamed or removed.
     func retryMisnamedLists(but name: DocumentName? = nil) {
-        retriedLists.formUnion(misnamedLists.filter { $0 != name && lists.path($0.id) != nil })
+        retriedLists.formUnion(misnamedLists.filter { $0 != name && lists.path($0.list) != nil })
     }
 
     /// Retries tasks that arrived before their list and are in the root, and those in the list's directory whose own
     /// list has lost it.
     ///
     /// - Parameter list: The list; nil for any.
-    func retryMisplaced(in list: String? = nil) {
+    func retryMisplaced(in list: ListID? = nil) {
         if let list, let directory = lists.path(list) {
             retries.formUnion(index.tasks(in: directory).filter { catalog[$0].map { $0.list != list } ?? false })
         }
@@ -336,12 +336,12 @@ extension TaskSync {
     }
 
     /// Returns the list of a file in the directory of `list`: nil if only its id is known.
-    func knownList(_ list: String?) -> String? { list.flatMap { lists.path($0) == nil ? nil : $0 } }
+    func knownList(_ list: ListID?) -> ListID? { list.flatMap { lists.path($0) == nil ? nil : $0 } }
 
     /// Removes the directory of a deleted list if it is empty. A list that has got tasks in the
     /// meantime is recreated, as by `importFiles`: the user who deleted it did not see them.
     func removeDeletedList(_ name: DocumentName) async throws {
-        let list = name.id
+        let list = name.list
         let view = try await client.document(name)
         guard let path = lists.path(list), !view.exists, !view.isAwaited else { return }
         if let view = try await makeAgain(deleted: name, at: path) { return learn(list: view) }
@@ -359,13 +359,15 @@ extension TaskSync {
     /// Recreates a deleted list if it contains living tasks. The catalog may be older than the
     /// delete.
     private func makeAgain(deleted name: DocumentName, at path: TaskPath) async throws -> DocumentSnapshot? {
-        guard catalog.hasLiving(inList: name.id), ListIndex.mayMake(name.id, configuration.userID) else { return nil }
-        let tasks = catalog.living.filter { $0.list == name.id }.map(\.id)
+        guard catalog.hasLiving(inList: name.list), ListIndex.mayMake(name.list, configuration.userID) else {
+            return nil
+        }
+        let tasks = catalog.living.filter { $0.list == name.list }.map(\.id)
         let (userID, reading) = (configuration.userID, configuration.reading)
         return try await client.transaction { transaction in
             let isUsed = try tasks.contains { task in
                 let entry = TaskIndexEntry(try transaction.task(task), in: reading).entry
-                return entry?.list == name.id && entry?.deletion == nil
+                return entry?.list == name.list && entry?.deletion == nil
             }
             guard isUsed, try !transaction.document(name).exists else { return nil }
             try Self.make(list: name, called: path.string, userID, in: transaction)
@@ -376,7 +378,7 @@ extension TaskSync {
     /// Tries again to remove the directories of deleted lists that were not empty.
     func removeDeletedLists() async throws {
         for name in deletedLists.sorted(by: { $0.id < $1.id }) {
-            if lists.path(name.id) == nil || catalog.listNames[name.id] != nil { deletedLists.remove(name) }
+            if lists.path(name.list) == nil || catalog.listNames[name.list] != nil { deletedLists.remove(name) }
             try await removeDeletedList(name)
         }
     }

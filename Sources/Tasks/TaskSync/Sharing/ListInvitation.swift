@@ -12,7 +12,7 @@ package struct ListInvitation: Sendable, Hashable {
     /// The user ids of the list's owner and of the recipient.
     package let from: UserID
     package let to: UserID
-    package let list: String
+    package let list: ListID
     package let listName: String
     /// The e-mail addresses of owner and recipient, as the owner entered them.
     package let fromName: String
@@ -35,7 +35,7 @@ package struct ListInvitation: Sendable, Hashable {
         self.id = id
         self.from = UserID(from)
         self.to = UserID(to)
-        self.list = list
+        self.list = ListID(list)
         listName = fields["listName"]?.stringValue ?? ""
         fromName = fields["fromName"]?.stringValue ?? from
         toName = fields["toName"]?.stringValue ?? to
@@ -43,7 +43,7 @@ package struct ListInvitation: Sendable, Hashable {
     }
 
     /// Returns the document id of an invitation.
-    static func id(from: UserID, to: UserID, list: String) -> String { "\(from).\(to).\(list)" }
+    static func id(from: UserID, to: UserID, list: ListID) -> String { "\(from).\(to).\(list)" }
 
     /// Returns the queries for the invitations to and from a user, and for the users that the user
     /// blocks.

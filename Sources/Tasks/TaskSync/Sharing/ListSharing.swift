@@ -27,7 +27,7 @@ package struct ListSharing: Sendable, Hashable {
 
     /// Returns the owner of tasks in a list: the list's owner, so that the tasks stay with the
     /// others when a member leaves.
-    static func owner(ofTasksIn list: String?, hosts: [String: UserID], user: UserID) -> UserID {
+    static func owner(ofTasksIn list: ListID?, hosts: [ListID: UserID], user: UserID) -> UserID {
         list.flatMap { hosts[$0] } ?? user
     }
 }

@@ -27,12 +27,12 @@ extension TaskSync {
     /// - Parameters:
     ///   - name: The other user's e-mail address.
     ///   - ownName: This account's e-mail address.
-    package func invite(_ user: UserID, named name: String, to list: String, ownName: String) async throws {
+    package func invite(_ user: UserID, named name: String, to list: ListID, ownName: String) async throws {
         let me = configuration.userID
         let (document, invitation, listName) = try await withExclusiveAccess {
             try await client.transaction { transaction in
                 let database = transaction.databaseName
-                let document = try DocumentName(database: database, collection: "lists", id: list)
+                let document = try DocumentName(list: list, in: database)
                 let view = try transaction.document(document)
                 let sharing = ListSharing(fields: view.fields)
                 guard sharing.owner == me else {
@@ -57,7 +57,7 @@ extension TaskSync {
             transaction.set(
                 invitation,
                 [
-                    "from": .string(me.rawValue), "to": .string(user.rawValue), "listId": .string(list),
+                    "from": .string(me.rawValue), "to": .string(user.rawValue), "listId": .string(list.rawValue),
                     "listName": .string(listName), "fromName": .string(ownName), "toName": .string(name),
                 ], transforms: [FieldTransform(FieldPath(key: "createdTime"), .serverTimestamp)])
         }
@@ -73,7 +73,7 @@ extension TaskSync {
                     + "ferry unshare LIST.")
         }
         let database = try await client.reading { $0.databaseName }
-        let list = try DocumentName(database: database, collection: "lists", id: invitation.list)
+        let list = try DocumentName(list: invitation.list, in: database)
         let document = try DocumentName(
             database: database, collection: ListInvitation.collection, id: invitation.id)
         try await online("accept the invitation; perhaps it was taken back") { transaction in

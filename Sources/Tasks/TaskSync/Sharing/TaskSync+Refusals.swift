@@ -26,7 +26,7 @@ extension TaskSync {
             }
             let title =
                 name.collectionPath == "lists"
-                ? catalog.listNames[name.id] ?? lists.path(name.id)?.string
+                ? catalog.listNames[name.list] ?? lists.path(name.list)?.string
                     ?? pending.mutation.fields["name"]?.stringValue : nil
             told[name.path] = SyncProblem(
                 code: "refused", subject: title ?? name.path,

@@ -16,11 +16,11 @@ extension TaskSync {
 
     /// Returns the queries for the contents of another user's list: its tasks, and the values that
     /// merges displaced of them.
-    private static func queries(of list: String, host: UserID, in database: DatabaseName) -> [Query] {
+    private static func queries(of list: ListID, host: UserID, in database: DatabaseName) -> [Query] {
         let parent = ParentName(database)
         let filter = Query.Filter.and([
             .field(FieldPath(key: "userId"), .equal, .string(host.rawValue)),
-            .field(FieldPath(key: "listId"), .equal, .string(list)),
+            .field(FieldPath(key: "listId"), .equal, .string(list.rawValue)),
         ])
         return [
             Query(parent: parent, collectionID: "tasks", filter: filter),
@@ -33,7 +33,7 @@ extension TaskSync {
         hosts = try await client.reading { transaction in
             try HostRecord.hosts(in: SyncTables(transaction).state("hosts") ?? "").filter { list, host in
                 // A list that is here has one owner.
-                let name = try DocumentName(database: transaction.databaseName, collection: "lists", id: list)
+                let name = try DocumentName(list: list, in: transaction.databaseName)
                 let view = try transaction.document(name)
                 return !view.exists || ListSharing(fields: view.fields).owner == host
             }
@@ -48,7 +48,7 @@ extension TaskSync {
     /// Whether a list is the user's own, or another user's that this machine follows.
     func isUsable(_ list: DocumentSnapshot) -> Bool {
         let owner = ListSharing(fields: list.fields).owner
-        return owner == nil || owner == configuration.userID || hosts[list.name.id] != nil
+        return owner == nil || owner == configuration.userID || hosts[list.name.list] != nil
     }
 
     func noteUnfollowed() {
@@ -68,7 +68,7 @@ extension TaskSync {
     ///
     /// - Returns: Whether documents have to be awaited.
     @discardableResult func followSharing(of view: DocumentSnapshot) async throws -> Bool {
-        let list = view.name.id
+        let list = view.name.list
         let host = view.exists ? ListSharing(fields: view.fields).host(of: configuration.userID) : nil
         guard hosts[list] != host else { return false }
         if hosts[list] != nil { try await letGo(list) }
@@ -80,7 +80,7 @@ extension TaskSync {
         return true
     }
 
-    private func watch(_ list: String, of host: UserID) async throws {
+    private func watch(_ list: ListID, of host: UserID) async throws {
         let database = try await client.reading { $0.databaseName }
         // If the server refuses to let this account watch the list, the other queries must stay
         // current nevertheless.
@@ -89,7 +89,7 @@ extension TaskSync {
 
     /// Stops to follow a list that is no longer shared with this user. Its files stay and become
     /// the user's own; changes of them no longer reach the others.
-    private func letGo(_ list: String) async throws {
+    private func letGo(_ list: ListID) async throws {
         guard let host = hosts.removeValue(forKey: list) else { return }
         let database = try await client.reading { $0.databaseName }
         let queries = Self.queries(of: list, host: host, in: database)
@@ -102,9 +102,9 @@ extension TaskSync {
                 try tables.unhold(task)
                 try tables.removeAttachments(of: task)
                 // Unsent changes are in the files, and the server would refuse them.
-                try transaction.giveUp(DocumentName(database: database, collection: "tasks", id: task))
+                try transaction.giveUp(DocumentName(task: task, in: database))
             }
-            try transaction.giveUp(DocumentName(database: database, collection: "lists", id: list))
+            try transaction.giveUp(DocumentName(list: list, in: database))
             try tables.remove(list: list)
             try tables.setHosts(hosts)
             for query in queries { try transaction.forget(query) }
@@ -132,7 +132,7 @@ extension TaskSync {
 
     /// Stops to share a list with a user, or with all, and withdraws open invitations. If the list
     /// belongs to another user, this user leaves it.
-    package func unshare(_ list: String, from user: UserID?) async throws {
+    package func unshare(_ list: ListID, from user: UserID?) async throws {
         if hosts[list] != nil {
             guard user == nil || user == configuration.userID else {
                 throw TaskSyncError(.invalid, "Only the owner of the list can take it from others.")
@@ -162,12 +162,12 @@ extension TaskSync {
     }
 
     private func change(
-        _ list: String, _ changes: @escaping @Sendable (ListSharing, UserID) throws -> [FieldPath: Value?]
+        _ list: ListID, _ changes: @escaping @Sendable (ListSharing, UserID) throws -> [FieldPath: Value?]
     ) async throws {
         let user = configuration.userID
         try await withExclusiveAccess {
             try await client.transaction { transaction in
-                let name = try DocumentName(database: transaction.databaseName, collection: "lists", id: list)
+                let name = try DocumentName(list: list, in: transaction.databaseName)
                 let sharing = ListSharing(fields: try transaction.document(name).fields)
                 guard sharing.owner == user else {
                     throw TaskSyncError(.invalid, "The list belongs to somebody else, who alone can share it.")
@@ -180,10 +180,10 @@ extension TaskSync {
     }
 
     /// Leaves another user's list, which stays for its other users.
-    func leave(_ list: String) async throws {
+    func leave(_ list: ListID) async throws {
         let user = configuration.userID
         try await client.transaction { transaction in
-            let name = try DocumentName(database: transaction.databaseName, collection: "lists", id: list)
+            let name = try DocumentName(list: list, in: transaction.databaseName)
             let members = ListSharing(fields: try transaction.document(name).fields).members.filter { $0 != user }
             try transaction.append(
                 .merge(name, [FieldPath(key: "sharedWith"): .array(members.map { .string($0.rawValue) })]))
@@ -192,7 +192,7 @@ extension TaskSync {
 }
 
 extension SyncTables {
-    fileprivate func setHosts(_ hosts: [String: UserID]) throws {
+    fileprivate func setHosts(_ hosts: [ListID: UserID]) throws {
         try setState("hosts", HostRecord.text(of: hosts))
     }
 }
@@ -200,15 +200,15 @@ extension SyncTables {
 /// The lists of other users with their owners as text, one per line. Ids are encoded, because they
 /// may contain any character.
 enum HostRecord {
-    static func text(of hosts: [String: UserID]) -> String {
-        hosts.map { "\(escaped($0.key)) \(escaped($0.value.rawValue))" }.sorted().joined(separator: "\n")
+    static func text(of hosts: [ListID: UserID]) -> String {
+        hosts.map { "\(escaped($0.key.rawValue)) \(escaped($0.value.rawValue))" }.sorted().joined(separator: "\n")
     }
 
-    static func hosts(in text: String) -> [String: UserID] {
-        var hosts: [String: UserID] = [:]
+    static func hosts(in text: String) -> [ListID: UserID] {
+        var hosts: [ListID: UserID] = [:]
         for line in text.utf8.split(separator: UInt8(ascii: "\n")) {
             let parts = line.split(separator: UInt8(ascii: " ")).map { unescaped(Array($0)) }
-            if parts.count == 2 { hosts[parts[0]] = UserID(parts[1]) }
+            if parts.count == 2 { hosts[ListID(parts[0])] = UserID(parts[1]) }
         }
         return hosts
     }

@@ -1,6 +1,7 @@
 import ObjectStorage
 import SQLite
 import TaskFolder
+import TaskModel
 
 /// The tables of the bridge. They are in the document client's file, so that they share its
 /// transactions.
@@ -93,10 +94,10 @@ enum SyncSums {
 
 /// The known state of a task file.
 struct FileRow: Sendable {
-    var task: String
+    var task: TaskID
     var path: TaskPath
     /// The list of the task when the file was last in step; nil for the default list.
-    var list: String?
+    var list: ListID?
     var stamp: FileStamp
     /// The shadow: the bytes of the file when it was last in step.
     var bytes: [UInt8]
@@ -104,8 +105,8 @@ struct FileRow: Sendable {
 
 /// The known state of an attachment's file, which is complete and verified.
 struct AttachmentRow: Sendable, Hashable {
-    var task: String
-    var attachment: String
+    var task: TaskID
+    var attachment: AttachmentID
     var name: String
     /// The digest in lower-case hexadecimal digits.
     var sha256: String

@@ -5,6 +5,7 @@ import Reconciliation
 import SQLite
 import SystemIO
 import TaskFolder
+import TaskModel
 
 /// The tables of the bridge in one transaction.
 struct SyncTables {
@@ -59,8 +60,8 @@ struct SyncTables {
     ///
     /// - Throws: `SQLiteError` with `.damagedRow`, like all functions that read rows with
     ///   checksums.
-    func file(_ task: String) throws -> FileRow? {
-        try database.first(Self.findFile, [.text(task)]) { row in
+    func file(_ task: TaskID) throws -> FileRow? {
+        try database.first(Self.findFile, [.id(task)]) { row in
             try row.checkIntact(0..<11, sum: 11)
             return Self.file(row, bytes: row.bytes(10))
         } ?? nil
@@ -89,72 +90,72 @@ struct SyncTables {
     private static func file(_ row: SQLiteStatement, bytes: [UInt8]) -> FileRow? {
         guard let path = try? TaskPath(row.text(1)) else { return nil }
         return FileRow(
-            task: row.text(0), path: path, list: row.optionalText(2), stamp: stamp(row, from: 3), bytes: bytes)
+            task: row.id(0), path: path, list: row.optionalID(2), stamp: stamp(row, from: 3), bytes: bytes)
     }
 
     func put(_ row: FileRow) throws {
         try noteVersion(of: row.task, before: row.bytes)
         // Another task may have had the path.
         try database.execute(
-            "DELETE FROM sync_file WHERE path = ? AND task <> ?", [.text(row.path.string), .text(row.task)])
+            "DELETE FROM sync_file WHERE path = ? AND task <> ?", [.text(row.path.string), .id(row.task)])
         try database.execute(
             """
             INSERT OR REPLACE INTO sync_file(\(SyncSums.file), sum)
             VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11, row_sum(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11))
             """,
-            [.text(row.task), .text(row.path.string), .optional(row.list)] + Self.values(row.stamp) + [.blob(row.bytes)]
+            [.id(row.task), .text(row.path.string), .id(row.list)] + Self.values(row.stamp) + [.blob(row.bytes)]
         )
-        try database.execute("DELETE FROM sync_write WHERE task = ?", [.text(row.task)])
+        try database.execute("DELETE FROM sync_write WHERE task = ?", [.id(row.task)])
     }
 
     /// Records the contents that are about to be written to the files of known tasks; `put` removes
     /// the record.
-    func announce(_ writes: [(task: String, bytes: [UInt8])]) throws {
+    func announce(_ writes: [(task: TaskID, bytes: [UInt8])]) throws {
         for write in writes {
             try database.execute(
-                "INSERT OR REPLACE INTO sync_write VALUES (?, ?)", [.text(write.task), .blob(write.bytes)])
+                "INSERT OR REPLACE INTO sync_write VALUES (?, ?)", [.id(write.task), .blob(write.bytes)])
         }
     }
 
     /// Returns the contents that were recorded when the last run ended, by task.
-    func announced() throws -> [String: [UInt8]] {
-        var writes: [String: [UInt8]] = [:]
-        try database.query("SELECT task, bytes FROM sync_write") { writes[$0.text(0)] = $0.bytes(1) }
+    func announced() throws -> [TaskID: [UInt8]] {
+        var writes: [TaskID: [UInt8]] = [:]
+        try database.query("SELECT task, bytes FROM sync_write") { writes[$0.id(0)] = $0.bytes(1) }
         return writes
     }
 
-    func removeFile(_ task: String) throws {
-        try database.execute("DELETE FROM sync_file WHERE task = ?", [.text(task)])
-        try database.execute("DELETE FROM sync_version WHERE task = ?", [.text(task)])
+    func removeFile(_ task: TaskID) throws {
+        try database.execute("DELETE FROM sync_file WHERE task = ?", [.id(task)])
+        try database.execute("DELETE FROM sync_version WHERE task = ?", [.id(task)])
     }
 
     // MARK: Lists
 
-    func lists() throws -> [(list: String, path: TaskPath)] {
-        var lists: [(list: String, path: TaskPath)] = []
+    func lists() throws -> [(list: ListID, path: TaskPath)] {
+        var lists: [(list: ListID, path: TaskPath)] = []
         try database.query("SELECT list, path, sum FROM sync_list") { row in
             try row.checkIntact(0..<2, sum: 2)
-            if let path = try? TaskPath(row.text(1)) { lists.append((row.text(0), path)) }
+            if let path = try? TaskPath(row.text(1)) { lists.append((row.id(0), path)) }
         }
         return lists
     }
 
-    func put(list: String, at path: TaskPath) throws {
+    func put(list: ListID, at path: TaskPath) throws {
         try database.execute(
-            "DELETE FROM sync_list WHERE path = ? AND list <> ?", [.text(path.string), .text(list)])
+            "DELETE FROM sync_list WHERE path = ? AND list <> ?", [.text(path.string), .id(list)])
         try database.execute(
             "INSERT OR REPLACE INTO sync_list(\(SyncSums.list), sum) VALUES (?1, ?2, row_sum(?1, ?2))",
-            [.text(list), .text(path.string)])
+            [.id(list), .text(path.string)])
     }
 
-    func remove(list: String) throws {
-        try database.execute("DELETE FROM sync_list WHERE list = ?", [.text(list)])
+    func remove(list: ListID) throws {
+        try database.execute("DELETE FROM sync_list WHERE list = ?", [.id(list)])
     }
 
     /// Returns the former name of a deleted list; nil if it was not deleted, or exists again.
-    func nameOfDeleted(list: String) throws -> String? { try state("deleted-list \(list)") }
+    func nameOfDeleted(list: ListID) throws -> String? { try state("deleted-list \(list)") }
 
-    func setNameOfDeleted(list: String, _ name: String?) throws {
+    func setNameOfDeleted(list: ListID, _ name: String?) throws {
         let key = "deleted-list \(list)"
         if let name { try setState(key, name) } else { try removeState(key) }
     }
@@ -167,7 +168,7 @@ struct SyncTables {
             try row.checkIntact(0..<13, sum: 13)
             rows.append(
                 AttachmentRow(
-                    task: row.text(0), attachment: row.text(1), name: row.text(2), sha256: row.text(3),
+                    task: row.id(0), attachment: row.id(1), name: row.text(2), sha256: row.text(3),
                     content: row.optionalText(11),
                     marks: row.optionalBytes(12).flatMap { ChunkFingerprints(bytes: $0) },
                     stamp: Self.stamp(row, from: 4)))
@@ -181,49 +182,49 @@ struct SyncTables {
             INSERT OR REPLACE INTO sync_attachment(\(SyncSums.attachment), sum)
             VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13, row_sum(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13))
             """,
-            [.text(row.task), .text(row.attachment), .text(row.name), .text(row.sha256)] + Self.values(row.stamp)
+            [.id(row.task), .id(row.attachment), .text(row.name), .text(row.sha256)] + Self.values(row.stamp)
                 + [.optional(row.content), .optional(row.marks?.bytes)])
     }
 
-    func remove(attachment: String, of task: String) throws {
+    func remove(attachment: AttachmentID, of task: TaskID) throws {
         try database.execute(
-            "DELETE FROM sync_attachment WHERE task = ? AND attachment = ?", [.text(task), .text(attachment)])
+            "DELETE FROM sync_attachment WHERE task = ? AND attachment = ?", [.id(task), .id(attachment)])
     }
 
-    func removeAttachments(of task: String) throws {
-        try database.execute("DELETE FROM sync_attachment WHERE task = ?", [.text(task)])
+    func removeAttachments(of task: TaskID) throws {
+        try database.execute("DELETE FROM sync_attachment WHERE task = ?", [.id(task)])
     }
 
     private static let orphaned = "left-beside "
 
     /// Returns the attachments of deleted tasks, by task; see `TaskSync.trashBeside`.
-    func orphans() throws -> [String: OrphanedAttachments] {
-        var found: [String: OrphanedAttachments] = [:]
+    func orphans() throws -> [TaskID: OrphanedAttachments] {
+        var found: [TaskID: OrphanedAttachments] = [:]
         try database.query("SELECT key, value FROM sync_state WHERE key GLOB ?", [.text(Self.orphaned + "*")]) { row in
-            found[String(row.text(0).dropFirst(Self.orphaned.count))] = OrphanedAttachments(saved: row.text(1))
+            found[TaskID(String(row.text(0).dropFirst(Self.orphaned.count)))] = OrphanedAttachments(saved: row.text(1))
         }
         return found
     }
 
-    func setOrphans(_ files: OrphanedAttachments?, of task: String) throws {
-        let key = Self.orphaned + task
+    func setOrphans(_ files: OrphanedAttachments?, of task: TaskID) throws {
+        let key = Self.orphaned + task.rawValue
         if let files { try setState(key, files.saved) } else { try removeState(key) }
     }
 
     // MARK: Held deletes
 
-    func held() throws -> [String: Int64] {
-        var held: [String: Int64] = [:]
-        try database.query("SELECT task, since FROM sync_held") { held[$0.text(0)] = $0.int64(1) }
+    func held() throws -> [TaskID: Int64] {
+        var held: [TaskID: Int64] = [:]
+        try database.query("SELECT task, since FROM sync_held") { held[$0.id(0)] = $0.int64(1) }
         return held
     }
 
-    func hold(_ task: String, since: Int64) throws {
-        try database.execute("INSERT OR REPLACE INTO sync_held VALUES (?, ?)", [.text(task), .integer(since)])
+    func hold(_ task: TaskID, since: Int64) throws {
+        try database.execute("INSERT OR REPLACE INTO sync_held VALUES (?, ?)", [.id(task), .integer(since)])
     }
 
-    func unhold(_ task: String) throws {
-        try database.execute("DELETE FROM sync_held WHERE task = ?", [.text(task)])
+    func unhold(_ task: TaskID) throws {
+        try database.execute("DELETE FROM sync_held WHERE task = ?", [.id(task)])
     }
 
     // MARK: Local trash

@@ -1,6 +1,7 @@
 import DocumentClient
 import SQLite
 import TaskFolder
+import TaskModel
 
 /// Repairs damaged rows in the bridge's tables.
 extension TaskSync {
@@ -15,7 +16,7 @@ extension TaskSync {
             let tables = SyncTables(transaction)
             _ = try tables.removeDamaged()
             for path in lost where path.hasPrefix("tasks/") {
-                try tables.removeFile(String(path.dropFirst("tasks/".count)))
+                try tables.removeFile(TaskID(String(path.dropFirst("tasks/".count))))
             }
             return try tables.damagedFiles()
         }
@@ -37,7 +38,7 @@ extension TaskSync {
 
     /// Whether a file belongs to the task that its row names, which may be wrong, too.
     private func isFile(_ row: FileRow) async throws -> Bool {
-        if let identifier = (try? folder.identifier(row.path)) ?? nil { return identifier == row.task }
+        if let identifier = folder.taskID(of: row.path) { return identifier == row.task }
         let task = row.task
         let view = try await client.reading { try $0.task(task) }
         return view.exists || view.isAwaited

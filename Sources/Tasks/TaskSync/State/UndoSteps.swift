@@ -35,7 +35,7 @@ struct UndoStep: Sendable {
 
     /// The change of one attachment of a task, as values of the document.
     struct Attachment: Sendable {
-        let id: String
+        let id: AttachmentID
         /// The value before the change; nil if there was none.
         let before: Value?
         /// The value after the change; nil if there is none any more.
@@ -48,19 +48,19 @@ struct UndoStep: Sendable {
     /// The number that the steps of one command share.
     var batch: Int64 = 0
     var kind: Kind
-    var task: String
+    var task: TaskID
     /// The task before the change; nil if it did not exist, or is not changed by the undo.
     var before: TaskItem?
     var after: TaskItem?
     /// The changed attachment, for the kinds of steps that concern one.
     var attachment: Attachment?
 
-    init(_ kind: Kind, _ task: String, attachment: Attachment) {
+    init(_ kind: Kind, _ task: TaskID, attachment: Attachment) {
         self.init(kind, task)
         self.attachment = attachment
     }
 
-    init(_ kind: Kind, _ task: String, before: TaskItem? = nil, after: TaskItem? = nil) {
+    init(_ kind: Kind, _ task: TaskID, before: TaskItem? = nil, after: TaskItem? = nil) {
         self.kind = kind
         self.task = task
         self.before = before
@@ -89,7 +89,8 @@ struct UndoSteps {
         for step in steps {
             if let attachment = step.attachment {
                 try insert(
-                    step, attachment.before?.encoded(), attachment.id, attachment.after?.encoded(), attachment.entry,
+                    step, attachment.before?.encoded(), attachment.id.rawValue, attachment.after?.encoded(),
+                    attachment.entry,
                     batch: batch, time)
                 continue
             }
@@ -98,7 +99,8 @@ struct UndoSteps {
             if step.kind == .edit, before == after, step.before?.listId == step.after?.listId { continue }
             // A task that no file can represent cannot be restored from one.
             guard (before == nil) == (step.before == nil), (after == nil) == (step.after == nil) else { continue }
-            try insert(step, before, step.before?.listId, after, step.after?.listId, batch: batch, time)
+            try insert(
+                step, before, step.before?.listId?.rawValue, after, step.after?.listId?.rawValue, batch: batch, time)
         }
         // Many changes from elsewhere must not displace the commands of this machine.
         let kind = steps.first?.kind.isOfCommand == true ? Self.ofCommands : "NOT (\(Self.ofCommands))"
@@ -111,9 +113,9 @@ struct UndoSteps {
         "kind NOT IN (" + UndoStep.Kind.others.map { "'\($0.rawValue)'" }.joined(separator: ", ") + ")"
 
     /// Whether there is a step for a history entry.
-    func knows(entry: String, of task: String) throws -> Bool {
+    func knows(entry: String, of task: TaskID) throws -> Bool {
         let sql = "SELECT 1 FROM sync_step WHERE task = ? AND kind = ? AND after_list = ? LIMIT 1"
-        let values: [SQLiteValue] = [.text(task), .text(UndoStep.Kind.beside.rawValue), .text(entry)]
+        let values: [SQLiteValue] = [.id(task), .text(UndoStep.Kind.beside.rawValue), .text(entry)]
         return try database.first(sql, values) { _ in true } ?? false
     }
 
@@ -133,9 +135,9 @@ struct UndoSteps {
     ///
     /// - Parameter came: The contents of the file when it was last in step.
     func unseenSave(
-        of task: String, over came: TaskItem, saved: TaskItem
+        of task: TaskID, over came: TaskItem, saved: TaskItem
     ) throws -> (step: UndoStep, displaced: [Merge.DisplacedValue])? {
-        let latest = try steps("task = ?", [.text(task)], limit: Self.unseenLimit)
+        let latest = try steps("task = ?", [.id(task)], limit: Self.unseenLimit)
         var displaced: [Merge.DisplacedValue] = []
         if let last = latest.first, last.kind == .arrival {
             try database.execute("DELETE FROM sync_step WHERE id = ?", [.integer(last.id)])
@@ -155,8 +157,8 @@ struct UndoSteps {
     }
 
     /// Returns the newest step of a task that was not undone.
-    func last(undoable task: String) throws -> UndoStep? {
-        try steps("task = ? AND undone = 0", [.text(task)], limit: 1).first
+    func last(undoable task: TaskID) throws -> UndoStep? {
+        try steps("task = ? AND undone = 0", [.id(task)], limit: 1).first
     }
 
     /// Returns the steps of the newest command that was not undone.
@@ -169,20 +171,20 @@ struct UndoSteps {
         try database.execute("UPDATE sync_step SET undone = 1 WHERE id = ?", [.integer(step.id)])
     }
 
-    func last(of task: String) throws -> UndoStep? { try steps("task = ?", [.text(task)], limit: 1).first }
+    func last(of task: TaskID) throws -> UndoStep? { try steps("task = ?", [.id(task)], limit: 1).first }
 
     // MARK: Rows
 
     private func insert(
-        _ step: UndoStep, _ before: [UInt8]?, _ beforeList: String?, _ after: [UInt8]?, _ afterList: String?,
+        _ step: UndoStep, _ before: [UInt8]?, _ beforeID: String?, _ after: [UInt8]?, _ afterEntry: String?,
         batch: Int64, _ time: Int64
     ) throws {
         try database.execute(
             "INSERT INTO sync_step(batch, task, kind, before, before_list, after, after_list, time, undone, sum) "
                 + "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, row_sum(?2, ?3, ?4, ?5, ?6, ?7))",
             [
-                .integer(batch), .text(step.task), .text(step.kind.rawValue), before.map { .blob($0) } ?? .null,
-                .optional(beforeList), after.map { .blob($0) } ?? .null, .optional(afterList), .integer(time),
+                .integer(batch), .id(step.task), .text(step.kind.rawValue), before.map { .blob($0) } ?? .null,
+                .optional(beforeID), after.map { .blob($0) } ?? .null, .optional(afterEntry), .integer(time),
                 .integer([.undo, .arrival].contains(step.kind) ? 1 : 0),
             ])
     }
@@ -195,19 +197,19 @@ struct UndoSteps {
         ) { row in
             // A damaged step cannot be undone.
             guard row.isIntact(2..<8, sum: 8), let kind = UndoStep.Kind(rawValue: row.text(3)) else { return }
-            var step = UndoStep(kind, row.text(2))
+            var step = UndoStep(kind, row.id(2))
             step.id = row.int64(0)
             step.batch = row.int64(1)
             if [.attachment, .beside].contains(kind) {
-                guard let id = row.optionalText(5) else { return }
+                guard let id: AttachmentID = row.optionalID(5) else { return }
                 step.attachment = .init(
                     id: id, before: row.optionalBytes(4).flatMap { try? Value(decoding: $0) },
                     after: row.optionalBytes(6).flatMap { try? Value(decoding: $0) }, entry: row.optionalText(7))
                 steps.append(step)
                 return
             }
-            step.before = row.optionalBytes(4).flatMap { Self.item($0, row.optionalText(5), Self.name) }
-            step.after = row.optionalBytes(6).flatMap { Self.item($0, row.optionalText(7), Self.name) }
+            step.before = row.optionalBytes(4).flatMap { Self.item($0, row.optionalID(5), Self.name) }
+            step.after = row.optionalBytes(6).flatMap { Self.item($0, row.optionalID(7), Self.name) }
             steps.append(step)
         }
         return steps
@@ -217,7 +219,7 @@ struct UndoSteps {
         item.flatMap { try? TaskFile.make(for: $0, named: name, writesTitle: true).bytes }
     }
 
-    private static func item(_ bytes: [UInt8], _ list: String?, _ name: String) -> TaskItem? {
+    private static func item(_ bytes: [UInt8], _ list: ListID?, _ name: String) -> TaskItem? {
         guard var item = try? TaskFile(parsing: bytes, named: name).item else { return nil }
         item.listId = list
         return item

@@ -57,7 +57,7 @@ struct LocalTreeReader {
         // A new file can have the inode number of one that is gone.
         let same = tasks.filter { file in
             guard let row = rows[Stamp(file.stamp).file] else { return false }
-            return row.stamp.hasContent(of: file.stamp) || (try? folder.identifier(file.path)) == row.task
+            return row.stamp.hasContent(of: file.stamp) || folder.taskID(of: file.path) == row.task
         }
         let inodes = Dictionary(grouping: same, by: \.path.parent).mapValues { Set($0.map { Stamp($0.stamp).file }) }
         let known = Dictionary(grouping: stored.files, by: \.path.parent).mapValues {
@@ -65,15 +65,15 @@ struct LocalTreeReader {
         }
         let placed = stored.listPaths
         var unfiled: [ListID: [FileName]] = [:]
-        for view in stored.listDocuments where placed[view.name.id] == nil {
+        for view in stored.listDocuments where placed[view.name.list] == nil {
             let path = try? ListIndex.directory(named: TaskList(fields: view.fields).name) { _ in false }
-            unfiled[ListID(view.name.id)] = path.map(Self.names)
+            unfiled[view.name.list] = path.map(Self.names)
         }
         let identities = DirectoryIdentification.identify(
             DirectoryBatch(
                 scan.lists.map { ObservedDirectory(Self.names(of: $0), files: inodes[$0] ?? []) },
                 known: stored.lists.map {
-                    KnownDirectory(ListID($0.list), at: Self.names(of: $0.path), files: known[$0.path] ?? [])
+                    KnownDirectory($0.list, at: Self.names(of: $0.path), files: known[$0.path] ?? [])
                 }, unreachable: Set(scan.unreadable.map(Self.names)), isHiding: isHiding(in: scan), unfiled: unfiled))
         var lists: [TaskPath: ListID] = [:]
         for path in scan.lists.sorted() {
@@ -97,8 +97,8 @@ struct LocalTreeReader {
             look.tree[id] = .present(
                 LocalFile(location: location, stamp: Self.directoryStamp(path), contents: TaskState.contents(of: [:])))
         }
-        for (list, _) in stored.lists where look.paths[.list(ListID(list))] == nil {
-            let list = ListID(list)
+        for (list, _) in stored.lists where look.paths[.list(list)] == nil {
+            let list = list
             if !identities.missing.contains(list) { look.tree[.list(list)] = .unreachable(.unreadable) }
         }
         return lists
@@ -106,9 +106,9 @@ struct LocalTreeReader {
 
     /// Returns the id for a new list, which every machine gives to a list with this name.
     private func newList(at path: TaskPath, _ used: some Sequence<ListID>) -> ListID {
-        let taken = Set(stored.lists.map(\.list)).union(stored.listDocuments.map(\.name.id)).union(used.map(\.rawValue))
+        let taken = Set(stored.lists.map(\.list)).union(stored.listDocuments.map(\.name.list)).union(used)
         let id = ListIndex.ids(named: path.string, of: userID).first { !taken.contains($0) }
-        return ListID(id ?? SyncedTreeReader.unlisted(path))
+        return id ?? SyncedTreeReader.unlisted(path)
     }
 
     /// Whether a file or directory that was not found may be in a directory that could not be listed.
@@ -161,9 +161,9 @@ struct LocalTreeReader {
             look.tree[.task(task)] = state(of: file, task, at: location)
             if file.file == nil { look.tree.foreign.insert(location) }
         }
-        for row in stored.files where look.paths[.task(TaskID(row.task))] == nil {
-            let id = NodeID.task(TaskID(row.task))
-            if !identities.missing.contains(TaskID(row.task)) { look.tree[id] = .unreachable(.unreadable) }
+        for row in stored.files where look.paths[.task(row.task)] == nil {
+            let id = NodeID.task(row.task)
+            if !identities.missing.contains(row.task) { look.tree[id] = .unreachable(.unreadable) }
         }
         return result
     }
@@ -171,23 +171,23 @@ struct LocalTreeReader {
     private func state(of file: FoundFile, _ task: TaskID, at location: Location) -> PathState {
         guard let parsed = file.file else { return .unreachable(.malformed) }
         let (_, contents) = TaskState.state(
-            of: parsed, named: file.path.name, isNameChosen: synced.isNameChosen(task.rawValue))
+            of: parsed, named: file.path.name, isNameChosen: synced.isNameChosen(task))
         return .present(LocalFile(location: location, stamp: Stamp(file.stamp), contents: contents))
     }
 
     /// Reads a file, unless it is known to be unchanged. Returns nil if it cannot be read.
     private func read(_ scanned: ScannedFile, at location: Location, _ row: FileRow?) -> FoundFile? {
-        let (bytes, stamp, mark): ([UInt8], FileStamp, String?)
+        let (bytes, stamp, mark): ([UInt8], FileStamp, TaskID?)
         if let row, row.stamp == scanned.stamp, !row.stamp.isCoarse {
             (bytes, stamp, mark) = (row.bytes, row.stamp, row.task)
         } else {
             guard let content = try? folder.read(scanned.path) else { return nil }
-            (bytes, stamp, mark) = (content.bytes, content.stamp, (try? folder.identifier(scanned.path)) ?? nil)
+            (bytes, stamp, mark) = (content.bytes, content.stamp, folder.taskID(of: scanned.path))
         }
         return FoundFile(
             path: scanned.path, stamp: stamp,
             observation: Observation(
-                at: location, stamp: Stamp(stamp), mark: mark.map { TaskID($0) },
+                at: location, stamp: Stamp(stamp), mark: mark,
                 digest: ContentDigest(SHA256.hash(bytes)), lines: TaskState.lines(of: bytes)),
             file: try? TaskFile(parsing: bytes, named: scanned.path.name))
     }
@@ -199,7 +199,7 @@ struct LocalTreeReader {
             let location = synced.location(of: row.path)
             known.append(
                 KnownFile(
-                    TaskID(row.task), at: location, stamp: Stamp(row.stamp),
+                    row.task, at: location, stamp: Stamp(row.stamp),
                     digest: ContentDigest(SHA256.hash(row.bytes)), lines: TaskState.lines(of: row.bytes)))
             guard found[location] == nil else { continue }
             if !scan.sees(row.path) || unread.contains(row.path) {
@@ -209,7 +209,7 @@ struct LocalTreeReader {
             }
         }
         let rows = Set(stored.files.map(\.task))
-        let unfiled = stored.taskDocuments.filter { !rows.contains($0.name.id) }.compactMap(unfiledDocument)
+        let unfiled = stored.taskDocuments.filter { !rows.contains($0.name.task) }.compactMap(unfiledDocument)
         return ObservationBatch(
             found.values.map(\.observation), known: known, vacant: vacant, unreachable: unreachable,
             isHiding: isHiding(in: scan), unfiled: unfiled,
@@ -222,7 +222,7 @@ struct LocalTreeReader {
         let name = TaskFileName.file(for: TaskLayout.title(of: item, fields)).name
         guard let file = try? TaskLayout.file(for: item, fields, named: name, instead: nil) else { return nil }
         return UnfiledDocument(
-            TaskID(view.name.id), at: Location(item.listId.map { .list(ListID($0)) }, FileName(name)),
+            view.name.task, at: Location(item.listId.map { .list($0) }, FileName(name)),
             digest: ContentDigest(SHA256.hash(file.bytes)))
     }
 
@@ -232,7 +232,7 @@ struct LocalTreeReader {
         _ scan: FolderScan, _ files: [ScannedFile], _ tasks: [TaskPath: TaskID], to look: inout Look
     ) {
         let rows = Dictionary(grouping: stored.attachments, by: \.task)
-        let former = Dictionary(stored.files.map { ($0.path, TaskID($0.task)) }) { first, _ in first }
+        let former = Dictionary(stored.files.map { ($0.path, $0.task) }) { first, _ in first }
         var byTask: [TaskID: [ScannedFile]] = [:]
         for file in files {
             let taskFile = file.path.taskFileOfAttachments
@@ -240,8 +240,8 @@ struct LocalTreeReader {
             guard let task = tasks[taskFile] ?? former[taskFile] else { continue }
             byTask[task, default: []].append(file)
         }
-        for task in Set(byTask.keys).union(rows.keys.map { TaskID($0) }) {
-            addAttachments(of: task, byTask[task] ?? [], rows[task.rawValue] ?? [], scan, former, to: &look)
+        for task in Set(byTask.keys).union(rows.keys) {
+            addAttachments(of: task, byTask[task] ?? [], rows[task] ?? [], scan, former, to: &look)
         }
     }
 
@@ -259,7 +259,7 @@ struct LocalTreeReader {
         }
         let known = rows.compactMap { row in
             ContentDigest(hex: row.sha256).map {
-                KnownAttachment(AttachmentID(row.attachment), FileName(row.name), stamp: Stamp(row.stamp), digest: $0)
+                KnownAttachment(row.attachment, FileName(row.name), stamp: Stamp(row.stamp), digest: $0)
             }
         }
         let identities = AttachmentIdentification.identify(observed, known: known, unfiled: unfiled(of: task, rows))
@@ -280,7 +280,7 @@ struct LocalTreeReader {
 
     /// Returns the attachments of a document that have no file here.
     private func unfiled(of task: TaskID, _ rows: [AttachmentRow]) -> [KnownAttachment] {
-        let known = Set(rows.map { NodeID.attachment(AttachmentID($0.attachment), of: task) })
+        let known = Set(rows.map { NodeID.attachment($0.attachment, of: task) })
         return remote.nodes(of: .task(task)).filter { !known.contains($0) }.compactMap { id in
             guard case .attachment(let attachment, _) = id, let state = remote[id].node?.state else { return nil }
             let none = FileStamp(unknownContentOf: .none)

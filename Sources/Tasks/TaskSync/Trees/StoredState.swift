@@ -8,10 +8,10 @@ import TaskModel
 /// The rows and documents of one user in one transaction.
 struct StoredState: Sendable {
     var files: [FileRow] = []
-    var lists: [(list: String, path: TaskPath)] = []
+    var lists: [(list: ListID, path: TaskPath)] = []
     var attachments: [AttachmentRow] = []
-    var held: Set<String> = []
-    var reverted: Set<String> = []
+    var held: Set<TaskID> = []
+    var reverted: Set<TaskID> = []
     var listDocuments: [DocumentSnapshot] = []
     var taskDocuments: [DocumentSnapshot] = []
     /// Whether the server has reported every document once.
@@ -40,7 +40,7 @@ struct StoredState: Sendable {
     }
 
     /// The path of each list's directory when both sides last agreed.
-    var listPaths: [String: TaskPath] { Dictionary(lists.map { ($0.list, $0.path) }) { first, _ in first } }
+    var listPaths: [ListID: TaskPath] { Dictionary(lists.map { ($0.list, $0.path) }) { first, _ in first } }
 }
 
 /// Reads the tree of a replica's documents.
@@ -48,14 +48,16 @@ struct RemoteTreeReader {
     let stored: StoredState
     let userID: UserID
     /// The name and the parent of each list. The name of a list's document is a path.
-    private(set) var names: [String: (parent: NodeID?, name: FileName)] = [:]
+    private(set) var names: [ListID: (parent: NodeID?, name: FileName)] = [:]
     private var byName: [ExactText: NodeID] = [:]
     private var implied: [NodeID: NodeState] = [:]
 
     init(_ stored: StoredState, userID: UserID) {
         self.stored = stored
         self.userID = userID
-        let names = stored.listDocuments.map { (id: $0.name.id, name: TaskList(fields: $0.fields).name, $0.createTime) }
+        let names = stored.listDocuments.map {
+            (id: $0.name.list, name: TaskList(fields: $0.fields).name, $0.createTime)
+        }
         // If two lists have the same name, the one that the server had first contains the others.
         let ordered = names.sorted { left, right in
             switch (left.2, right.2) {
@@ -65,7 +67,7 @@ struct RemoteTreeReader {
             default: left.id < right.id
             }
         }
-        byName = Dictionary(ordered.map { (ExactText($0.name), .list(ListID($0.id))) }) { first, _ in first }
+        byName = Dictionary(ordered.map { (ExactText($0.name), .list($0.id)) }) { first, _ in first }
         for (id, name, _) in names { self.names[id] = place(of: name) }
     }
 
@@ -80,9 +82,9 @@ struct RemoteTreeReader {
     /// have.
     private mutating func list(named name: String) -> NodeID? {
         if let known = byName[ExactText(name)] { return known }
-        let taken = Set(stored.listDocuments.map(\.name.id)).union(stored.lists.map(\.list))
+        let taken = Set(stored.listDocuments.map(\.name.list)).union(stored.lists.map(\.list))
         guard let id = ListIndex.ids(named: name, of: userID).first(where: { !taken.contains($0) }) else { return nil }
-        let list = NodeID.list(ListID(id))
+        let list = NodeID.list(id)
         byName[ExactText(name)] = list
         let place = place(of: name)
         implied[list] = NodeState(parent: place.parent, name: place.name, contents: TaskState.contents(of: [:]))
@@ -99,20 +101,20 @@ struct RemoteTreeReader {
         tree.isComplete = isComplete
         tree.implied = implied
         for view in stored.listDocuments {
-            guard let place = names[view.name.id] else { continue }
+            guard let place = names[view.name.list] else { continue }
             let state = NodeState(parent: place.parent, name: place.name, contents: Self.contents(ofList: view))
-            tree[.list(ListID(view.name.id))] = .living(Self.node(state, view, userID: userID))
+            tree[.list(view.name.list)] = .living(Self.node(state, view, userID: userID))
         }
         let rows = Dictionary(stored.files.map { ($0.task, $0) }) { first, _ in first }
         for view in stored.taskDocuments {
-            let task = TaskID(view.name.id)
-            tree[.task(task)] = Self.state(of: view, rows[view.name.id], userID: userID, now: now)
+            let task = view.name.task
+            tree[.task(task)] = Self.state(of: view, rows[view.name.task], userID: userID, now: now)
             guard !view.isAwaited else { continue }
             for (id, attachment) in TaskItem(fields: view.fields(pendingTimes: .previous)).attachments {
                 guard let digest = attachment.sha256.flatMap({ ContentDigest(hex: $0) }) else { continue }
                 let state = NodeState(
                     parent: .task(task), name: FileName(attachment.name), contents: Contents(digest: digest))
-                tree[.attachment(AttachmentID(id), of: task)] = .living(Self.node(state, view, userID: userID))
+                tree[.attachment(id, of: task)] = .living(Self.node(state, view, userID: userID))
             }
         }
         return tree
@@ -135,7 +137,7 @@ struct RemoteTreeReader {
         let shadow = row.flatMap { try? TaskFile(parsing: $0.bytes, named: $0.path.name) }
         let (name, contents) = TaskState.state(of: fields, insteadOf: shadow)
         let item = TaskItem(withoutAttachments: fields)
-        var state = NodeState(parent: item.listId.map { .list(ListID($0)) }, name: name, contents: contents)
+        var state = NodeState(parent: item.listId.map { .list($0) }, name: name, contents: contents)
         if !keepsFields { state.contents.fields = [:] }
         guard item.isDeleted || FileExport.isBeingDeleted(view) else {
             return .living(node(state, view, userID: userID))
@@ -166,14 +168,14 @@ struct RemoteTreeReader {
 /// Reads the tree on which both sides last agreed from the tables of this replica.
 struct SyncedTreeReader {
     let stored: StoredState
-    private let lists: [TaskPath: String]
-    private let namedTasks: [String: Bool]
+    private let lists: [TaskPath: ListID]
+    private let namedTasks: [TaskID: Bool]
 
     init(_ stored: StoredState) {
         self.stored = stored
         lists = Dictionary(stored.lists.map { ($0.path, $0.list) }) { first, _ in first }
         let named = stored.taskDocuments.map { view in
-            (view.name.id, TaskLayout.fileName(of: view.fields(pendingTimes: .previous)) != nil)
+            (view.name.task, TaskLayout.fileName(of: view.fields(pendingTimes: .previous)) != nil)
         }
         namedTasks = Dictionary(named) { first, _ in first }
     }
@@ -183,7 +185,7 @@ struct SyncedTreeReader {
     func tree(_ documents: RemoteTree) -> SyncedTree {
         var tree = SyncedTree()
         for (list, path) in stored.lists {
-            let id = NodeID.list(ListID(list))
+            let id = NodeID.list(list)
             let location = location(of: path)
             let wanted = documents[id].node?.state
             let isMade = wanted.map { Self.isMade(path.name, of: $0.name.string) } ?? false
@@ -194,12 +196,12 @@ struct SyncedTreeReader {
         }
         for row in stored.files {
             guard let state = Self.state(of: row, isNameChosen: isNameChosen(row.task)) else { continue }
-            tree[.task(TaskID(row.task))] = SyncedNode(state: state, location: location(of: row.path))
+            tree[.task(row.task)] = SyncedNode(state: state, location: location(of: row.path))
         }
         for row in stored.attachments {
             guard let digest = ContentDigest(hex: row.sha256) else { continue }
-            let task = TaskID(row.task)
-            let id = NodeID.attachment(AttachmentID(row.attachment), of: task)
+            let task = row.task
+            let id = NodeID.attachment(row.attachment, of: task)
             let wanted = documents[id].node?.state.name
             let isMade = wanted.map { name in
                 (1...9).contains {
@@ -218,22 +220,22 @@ struct SyncedTreeReader {
     static func state(of row: FileRow, isNameChosen: Bool?) -> NodeState? {
         guard let shadow = try? TaskFile(parsing: row.bytes, named: row.path.name) else { return nil }
         let (name, contents) = TaskState.state(of: shadow, named: row.path.name, isNameChosen: isNameChosen)
-        return NodeState(parent: row.list.map { .list(ListID($0)) }, name: name, contents: contents)
+        return NodeState(parent: row.list.map { .list($0) }, name: name, contents: contents)
     }
 
     /// Whether the document of a task gives its file a name that differs from the title; nil if
     /// there is no document.
-    func isNameChosen(_ task: String) -> Bool? { namedTasks[task] }
+    func isNameChosen(_ task: TaskID) -> Bool? { namedTasks[task] }
 
     /// Returns the location of a known path, by the known directories of lists.
     func location(of path: TaskPath) -> Location {
         guard !path.parent.isRoot else { return Location(nil, FileName(path.name)) }
         let list = lists[path.parent]
-        return Location(.list(ListID(list ?? Self.unlisted(path.parent))), FileName(path.name))
+        return Location(.list(list ?? Self.unlisted(path.parent)), FileName(path.name))
     }
 
     /// Returns an id that stands for the list of a directory without a list.
-    static func unlisted(_ directory: TaskPath) -> String { "directory \(directory)" }
+    static func unlisted(_ directory: TaskPath) -> ListID { ListID("directory \(directory)") }
 
     private static func isMade(_ directory: String, of name: String) -> Bool {
         (1...9).contains { number in

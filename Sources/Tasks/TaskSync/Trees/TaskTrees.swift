@@ -14,7 +14,7 @@ extension Trees {
     ///   - files: The known state of each task's file.
     ///   - otherTaskCount: The number of further tasks that have files.
     init(
-        of files: [String: PathState], otherTaskCount: Int, userID: UserID, machineTime: Int64,
+        of files: [TaskID: PathState], otherTaskCount: Int, userID: UserID, machineTime: Int64,
         _ transaction: ReplicaTransaction
     ) throws {
         self.init()
@@ -23,7 +23,7 @@ extension Trees {
         let now = Retention.Moment(
             server: try transaction.remoteTime ?? Timestamp(microseconds: 0), machine: machineTime)
         for (task, file) in files {
-            let (id, view, row) = (NodeID.task(TaskID(task)), try transaction.task(task), try tables.file(task))
+            let (id, view, row) = (NodeID.task(task), try transaction.task(task), try tables.file(task))
             local[id] = file
             remote[id] = RemoteTreeReader.state(of: view, row, userID: userID, now: now, keepsFields: false)
             synced[id] = row.flatMap { SyncedNode($0, view) }

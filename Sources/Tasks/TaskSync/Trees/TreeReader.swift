@@ -55,13 +55,13 @@ package struct TreeReader: Sendable {
         } catch {
             reading.conditions.isRootHeld = true
         }
-        for task in stored.held { reading.conditions.held[.task(TaskID(task))] = .delete }
-        for task in stored.reverted { reading.conditions.held[.task(TaskID(task))] = .revert }
+        for task in stored.held { reading.conditions.held[.task(task)] = .delete }
+        for task in stored.reverted { reading.conditions.held[.task(task)] = .revert }
         for view in stored.listDocuments where view.hasParkedWrites {
-            reading.refused.insert(.list(ListID(view.name.id)))
+            reading.refused.insert(.list(view.name.list))
         }
         for view in stored.taskDocuments where view.hasParkedWrites {
-            reading.refused.insert(.task(TaskID(view.name.id)))
+            reading.refused.insert(.task(view.name.task))
         }
         reading.isInterrupted = stored.hasIntents
         return reading

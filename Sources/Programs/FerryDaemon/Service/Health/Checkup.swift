@@ -249,7 +249,7 @@ struct Checkup {
             HealthCheck(
                 "values", .attention,
                 "'\(first.title)' (\(keys))\(others) have values that are not understood; they are kept.",
-                remedy: "ferry show \(first.task.prefix(8))")
+                remedy: "ferry show \(first.task.rawValue.prefix(8))")
         ]
     }
 

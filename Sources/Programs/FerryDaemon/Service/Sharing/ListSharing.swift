@@ -14,7 +14,7 @@ struct ListSharing: Sendable {
         var summaries = TaskLists.summaries(of: catalog, for: user)
         let invited = Dictionary(grouping: try await invitations.open().sent, by: \.list)
         for index in summaries.indices {
-            summaries[index].invited = invited[summaries[index].id]?.map(\.toName).sorted() ?? []
+            summaries[index].invited = invited[ListID(summaries[index].id)]?.map(\.toName).sorted() ?? []
         }
         return summaries
     }
@@ -29,7 +29,7 @@ struct ListSharing: Sendable {
                 hint: "ferry link --email ADDRESS")
         }
         let id = try await access.account.userID(of: user)
-        try await access.asking { try await $0.invite(id, named: user, to: summary.id, ownName: ownName) }
+        try await access.asking { try await $0.invite(id, named: user, to: ListID(summary.id), ownName: ownName) }
         var answer = try await self.list(summary.id)
         // What the server has just taken need not be here yet.
         if !answer.invited.contains(user) { answer.invited.append(user) }
@@ -39,8 +39,8 @@ struct ListSharing: Sendable {
     /// Takes a member or an invitation from a list, or all of them if `user` is nil.
     func unshare(_ list: String, from user: String?) async throws -> ListSummary {
         let summary = try await self.list(named: list)
-        let sharing = try await access.stack().sync.catalog.sharing[summary.id]
-        let invited = try await invitations.open().sent.filter { $0.list == summary.id }
+        let sharing = try await access.stack().sync.catalog.sharing[ListID(summary.id)]
+        let invited = try await invitations.open().sent.filter { $0.list == ListID(summary.id) }
         guard sharing != nil || !invited.isEmpty else {
             throw ControlError(.notFound, "The list '\(summary.name)' is not shared.")
         }
@@ -54,7 +54,7 @@ struct ListSharing: Sendable {
             if let known { id = known } else { id = try await access.account.userID(of: user) }
         }
         let member = id
-        try await access.asking { try await $0.unshare(summary.id, from: member) }
+        try await access.asking { try await $0.unshare(ListID(summary.id), from: member) }
         return (try? await self.list(summary.id)) ?? summary
     }
 
