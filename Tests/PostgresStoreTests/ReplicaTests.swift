@@ -209,6 +209,21 @@ struct ReplicaTests {
         await store.close()
     }
 
+    @Test func `no read is older than what was acknowledged, also when the database has lost commits`() async throws {
+        let temporary = try TemporaryDatabase()
+        let store = try await temporary.open()
+        let seen = try await store.commit([try set("a/1", 1)]).commitTime
+        // As after a failover to a standby that lacks the commit.
+        try PostgresConnection(PostgresConfiguration(url: temporary.url)).run(
+            "UPDATE ferry.database SET clock=clock-1000")
+        let query = Query(parent: ParentName(TemporaryDatabase.name), collectionID: "a")
+        async let short = store.get([try name("a/1")], at: .strong).readTime
+        async let long = store.query(query).readTime
+        #expect(try await short >= seen)
+        #expect(try await long >= seen)
+        await store.close()
+    }
+
     @Test func `a composite index of one store is maintained by others`() async throws {
         let temporary = try TemporaryDatabase()
         var configuration = PostgresDocumentStore.Configuration()

@@ -98,6 +98,7 @@ package final class PostgresDocumentStore: SnapshotStore, OpenDocumentStore {
         readers = PostgresReaders(
             count: configuration.readerCount, database, partition: partition, server, clock,
             tuning: configuration.tuning, metrics: configuration.metrics, environment: configuration.environment,
+            confirm: { [weak writer] in try await writer?.advanceClock(to: $0) },
             onIndexSuggestion: { [weak writer] in writer?.requestComposite($1, of: $0, for: $2) },
             onDamage: { [report = configuration.onDamage] in report(DocumentStoreError($0)) })
         let (hub, transactions, pause) = (hub, transactions, configuration.heartbeat / 4)

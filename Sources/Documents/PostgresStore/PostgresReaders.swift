@@ -4,6 +4,12 @@ import PostgreSQL
 import Synchronization
 import SystemIO
 
+/// A server lacks commits up to a time that were acknowledged. Another server may have taken its place without its
+/// knowledge, or the commits are lost.
+private struct MissingCommits: Error {
+    let time: Int64
+}
+
 /// A connection for reads, and its thread.
 private final class PostgresReader: Sendable {
     private struct State {
@@ -75,7 +81,7 @@ private final class PostgresReader: Sendable {
                     }
                 } catch {
                     // Without a server the others fail as the first one does.
-                    var failure: PostgresError?
+                    var failure: (any Error)?
                     for read in left {
                         if let failure { read.fail(failure) } else { failure = perform(alone: read, state) }
                     }
@@ -84,8 +90,8 @@ private final class PostgresReader: Sendable {
         }
     }
 
-    /// Performs a read, and returns the error if there is no connection for it.
-    private func perform(alone read: ShortRead, _ state: State) -> PostgresError? {
+    /// Performs a read, and returns the error if there is no server for it.
+    private func perform(alone read: ShortRead, _ state: State) -> (any Error)? {
         do {
             try self.read(state, notBefore: read.published) { snapshot, visible in
                 try read.perform(snapshot(read.account, .fails), visible)
@@ -93,7 +99,7 @@ private final class PostgresReader: Sendable {
             return nil
         } catch {
             read.fail(error)
-            return (error as? PostgresError).flatMap { $0.isDisconnected ? $0 : nil }
+            return error is MissingCommits || (error as? PostgresError)?.isDisconnected == true ? error : nil
         }
     }
 
@@ -104,10 +110,10 @@ private final class PostgresReader: Sendable {
     ) throws -> Result {
         do {
             return try readOnce(state, notBefore: published, body)
-        } catch let error as PostgresError where error.isTransient {
+        } catch let error where error is MissingCommits || (error as? PostgresError)?.isTransient == true {
             // The connection may have been lost long ago, for example because the server was
-            // restarted.
-            return try readOnce(state, notBefore: 0, body)
+            // restarted or another one has taken its place.
+            return try readOnce(state, notBefore: published, body)
         }
     }
 
@@ -127,7 +133,7 @@ private final class PostgresReader: Sendable {
             guard row.integer(0, 0) >= published else {
                 // Another server has taken its place. It may still be reachable, and not know that.
                 state.session.close()
-                throw PostgresError("The server lacks commits that it has acknowledged.")
+                throw MissingCommits(time: published)
             }
             let result = try body(
                 { account, damage in
@@ -210,17 +216,22 @@ package final class PostgresReaders: SnapshotReaders {
     private let shortMetrics: PoolMetrics
     private let waiting = Mutex(ShortReads())
     private let clock: PublishedClock
+    private let confirm: @Sendable (_ time: Int64) async throws -> Void
 
     /// The maximum number of short reads that share a snapshot.
     private static let shared = 16
 
+    /// - Parameter confirm: Commits that all later commits are later than a time, which only a server can whose
+    ///   commits count.
     init(
         count: Int, _ database: DatabaseName, partition: Int64, _ configuration: PostgresConfiguration,
         _ clock: PublishedClock, tuning: QueryTuning, metrics: Metrics?, environment: Environment,
+        confirm: @escaping @Sendable (_ time: Int64) async throws -> Void,
         onIndexSuggestion: @escaping @Sendable (Int64, CompositeIndex, String?) -> Void,
         onDamage: @escaping @Sendable (StoredDataError) -> Void
     ) {
         self.clock = clock
+        self.confirm = confirm
         let make = { (_: Int) in
             PostgresReader(
                 database, partition: partition, configuration, clock, tuning: tuning,
@@ -239,13 +250,30 @@ package final class PostgresReaders: SnapshotReaders {
         _ body: @escaping @Sendable (_ snapshot: any StoreSnapshot, _ visible: Int64) throws -> Result
     ) async throws -> Result {
         do {
-            if isShort { return try await readShortly(for: account, body) }
-            let begin = longMetrics.begin()
-            return try await longTurns.run(for: account) { reader in
-                try await longMetrics.read(since: begin) { try await long[reader].read(for: account, damage, body) }
+            return try await confirming {
+                if isShort { return try await readShortly(for: account, body) }
+                let begin = longMetrics.begin()
+                return try await longTurns.run(for: account) { reader in
+                    try await longMetrics.read(since: begin) {
+                        try await long[reader].read(for: account, damage, body)
+                    }
+                }
             }
         } catch {
             throw DocumentStoreError(ofPostgres: error)
+        }
+    }
+
+    /// Repeats a read that found commits missing, once it is certain that they are lost: a former primary that does
+    /// not know that it has been replaced cannot commit, and an answer of its would be old.
+    private func confirming<Result>(_ read: () async throws -> Result) async throws -> Result {
+        do {
+            do { return try await read() } catch let error as MissingCommits {
+                try await confirm(error.time)
+                return try await read()
+            }
+        } catch is MissingCommits {
+            throw PostgresError("The server lacks commits that it has acknowledged.")
         }
     }
 

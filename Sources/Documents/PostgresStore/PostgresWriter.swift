@@ -428,19 +428,27 @@ actor PostgresWriter {
     nonisolated func reserve(_ time: Int64) async throws {
         try await thread.run { [self] in
             try assumeIsolated { writer in
-                guard writer.known < time else { return }
-                do {
-                    _ = try writer.retrying {
-                        try writer.session.connected().run(
-                            "UPDATE ferry.database SET clock=$2 WHERE partition=$1 AND clock<$2",
-                            [.integer(writer.partition), .integer(time)])
-                    }
-                } catch {
-                    throw DocumentStoreError(ofPostgres: error)
-                }
-                try writer.poll()
+                if writer.known < time { try writer.moveClock(to: time) }
             }
         }
+    }
+
+    /// Makes every later commit later than `time`, also if this server has seen later ones, which the database lacks.
+    nonisolated func advanceClock(to time: Int64) async throws {
+        try await thread.run { [self] in try assumeIsolated { try $0.moveClock(to: time) } }
+    }
+
+    private func moveClock(to time: Int64) throws {
+        do {
+            _ = try retrying {
+                try session.connected().run(
+                    "UPDATE ferry.database SET clock=$2 WHERE partition=$1 AND clock<$2",
+                    [.integer(partition), .integer(time)])
+            }
+        } catch {
+            throw DocumentStoreError(ofPostgres: error)
+        }
+        try poll()
     }
 
     // MARK: Maintenance
