@@ -1,5 +1,6 @@
-import DocumentModel
+package import DocumentModel
 package import DocumentStore
+import FirestoreProtocol
 import PostgreSQL
 import Synchronization
 import SystemIO
@@ -66,7 +67,8 @@ private final class PostgresReader: Sendable {
             state.withLock { state in
                 var left = reads[...]
                 do {
-                    try readOnce(state, notBefore: reads.map(\.published).max() ?? 0) { snapshot, visible in
+                    let names = Set(reads.compactMap(\.name)).sorted()
+                    try readOnce(state, notBefore: reads.map(\.published).max() ?? 0, names) { snapshot, visible in
                         while let read = left.first {
                             do { try read.perform(snapshot(read.account, .fails), visible) } catch let error
                                 as PostgresError
@@ -109,25 +111,28 @@ private final class PostgresReader: Sendable {
         _ state: State, notBefore published: Int64, _ body: (MakeSnapshot, _ visible: Int64) throws -> Result
     ) throws -> Result {
         do {
-            return try readOnce(state, notBefore: published, body)
+            return try readOnce(state, notBefore: published, [], body)
         } catch let error where error is MissingCommits || (error as? PostgresError)?.isTransient == true {
             // The connection may have been lost long ago, for example because the server was
             // restarted or another one has taken its place.
-            return try readOnce(state, notBefore: published, body)
+            return try readOnce(state, notBefore: published, [], body)
         }
     }
 
+    /// Runs `body` with one snapshot, and reads the documents `names` together with its time.
     private func readOnce<Result>(
-        _ state: State, notBefore published: Int64, _ body: (MakeSnapshot, _ visible: Int64) throws -> Result
+        _ state: State, notBefore published: Int64, _ names: [DocumentName],
+        _ body: (MakeSnapshot, _ visible: Int64) throws -> Result
     ) throws -> Result {
         let connection = try state.session.connected()
         do {
-            let rows = try connection.run([
-                PostgresStatement("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"),
-                PostgresStatement(
-                    "SELECT clock, horizon FROM ferry.database WHERE partition=$1", [.integer(partition)]),
-            ])
-            guard let row = rows.last, row.count == 1 else {
+            let rows = try connection.run(
+                [
+                    PostgresStatement("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"),
+                    PostgresStatement(
+                        "SELECT clock, horizon FROM ferry.database WHERE partition=$1", [.integer(partition)]),
+                ] + (names.isEmpty ? [] : [StoredRow.reading(names, partition)]))
+            guard let row = rows.dropFirst().first, row.count == 1 else {
                 throw PostgresError("The row of the database \(database) is gone.")
             }
             guard row.integer(0, 0) >= published else {
@@ -135,11 +140,16 @@ private final class PostgresReader: Sendable {
                 state.session.close()
                 throw MissingCommits(time: published)
             }
+            var present: [DocumentName: EncodedDocument?] = [:]
+            if let documents = rows.dropFirst(2).first {
+                let found = StoredRow.rows(names, in: documents)
+                for name in names { present[name] = .some(found[name]?.document) }
+            }
             let result = try body(
                 { account, damage in
                     let snapshot = PostgresSnapshot(
                         database, connection, numbers: state.numbers, horizon: row.integer(0, 1), tuning: tuning,
-                        onIndexSuggestion: onIndexSuggestion, onDamage: onDamage)
+                        present: present, onIndexSuggestion: onIndexSuggestion, onDamage: onDamage)
                     (snapshot.account, snapshot.damage) = (account, damage)
                     return snapshot
                 }, row.integer(0, 0))
@@ -157,6 +167,9 @@ private final class PostgresReader: Sendable {
 /// A short read that waits for a connection.
 private final class ShortRead: Sendable {
     let account: String?
+    /// The document that is read, if it is only one. A document has at most a mebibyte, so that the memory of those
+    /// that are read together is bounded.
+    let name: DocumentName?
     /// The snapshot must contain all commits up to this time.
     let published: Int64
     private let body: @Sendable (_ snapshot: any StoreSnapshot, _ visible: Int64) throws -> Void
@@ -166,10 +179,11 @@ private final class ShortRead: Sendable {
 
     /// - Parameter outcome: Receives what `body` returns.
     init<Result: Sendable>(
-        for account: String?, notBefore published: Int64, _ outcome: AsyncResult<Result>,
+        _ names: [DocumentName], for account: String?, notBefore published: Int64, _ outcome: AsyncResult<Result>,
         _ body: @escaping @Sendable (_ snapshot: any StoreSnapshot, _ visible: Int64) throws -> Result
     ) {
         (self.account, self.published) = (account, published)
+        name = names.count == 1 ? names.first : nil
         self.body = { outcome.resolve(.success(try body($0, $1))) }
         fail = { outcome.resolve(.failure($0)) }
     }
@@ -246,12 +260,12 @@ package final class PostgresReaders: SnapshotReaders {
     }
 
     package func read<Result: Sendable>(
-        isShort: Bool, for account: String?, damage: DamageHandling,
+        ofFew names: [DocumentName]?, for account: String?, damage: DamageHandling,
         _ body: @escaping @Sendable (_ snapshot: any StoreSnapshot, _ visible: Int64) throws -> Result
     ) async throws -> Result {
         do {
             return try await confirming {
-                if isShort { return try await readShortly(for: account, body) }
+                if let names { return try await read(few: names, for: account, body) }
                 let begin = longMetrics.begin()
                 return try await longTurns.run(for: account) { reader in
                     try await longMetrics.read(since: begin) {
@@ -277,12 +291,12 @@ package final class PostgresReaders: SnapshotReaders {
         }
     }
 
-    private func readShortly<Result: Sendable>(
-        for account: String?,
+    private func read<Result: Sendable>(
+        few names: [DocumentName], for account: String?,
         _ body: @escaping @Sendable (_ snapshot: any StoreSnapshot, _ visible: Int64) throws -> Result
     ) async throws -> Result {
         let outcome = AsyncResult<Result>()
-        let read = ShortRead(for: account, notBefore: clock.separatingTime(), outcome, body)
+        let read = ShortRead(names, for: account, notBefore: clock.separatingTime(), outcome, body)
         waiting.withLock { $0.append(read) }
         let begin = shortMetrics.begin()
         try await shortTurns.run(for: account) { reader in

@@ -20,6 +20,8 @@ final class PostgresSnapshot: StoreSnapshot {
     /// The documents that are about to be read, and those of them that have been read.
     private var upcoming: ArraySlice<DocumentName> = []
     private var fetched: [DocumentName: EncodedDocument?] = [:]
+    /// The documents that were read together with the snapshot's time.
+    private let present: [DocumentName: EncodedDocument?]
 
     /// The number of rows in the first batch of a scan, and in later ones.
     private static let batches = (first: 64, largest: 1024)
@@ -27,10 +29,12 @@ final class PostgresSnapshot: StoreSnapshot {
 
     init(
         _ database: DatabaseName, _ connection: PostgresConnection, numbers: PathNumbers, horizon: Int64,
-        tuning: QueryTuning, onIndexSuggestion: @escaping @Sendable (Int64, CompositeIndex, String?) -> Void,
+        tuning: QueryTuning, present: [DocumentName: EncodedDocument?] = [:],
+        onIndexSuggestion: @escaping @Sendable (Int64, CompositeIndex, String?) -> Void,
         onDamage: @escaping @Sendable (StoredDataError) -> Void
     ) {
         name = database
+        self.present = present
         self.connection = connection
         self.numbers = numbers
         partition = numbers.partition
@@ -58,7 +62,7 @@ final class PostgresSnapshot: StoreSnapshot {
     }
 
     func document(_ name: DocumentName) throws -> EncodedDocument? {
-        if let known = fetched[name] { return known }
+        if let known = present[name] ?? fetched[name] { return known }
         guard let place = upcoming.firstIndex(of: name) else { return try documents([name])[name] }
         let batch = upcoming[place...].prefix(Self.prefetchCount)
         upcoming = upcoming[batch.endIndex...]
@@ -287,8 +291,13 @@ struct StoredRow {
         _ names: some Collection<DocumentName>, _ partition: Int64, _ connection: PostgresConnection
     ) throws(PostgresError) -> [DocumentName: StoredRow] {
         let names = Array(names)
-        guard !names.isEmpty else { return [:] }
-        let rows = try connection.run(
+        guard !names.isEmpty, let rows = try connection.run([reading(names, partition)]).last else { return [:] }
+        return Self.rows(names, in: rows)
+    }
+
+    /// Returns the statement that reads documents; see `rows(_:in:)`.
+    static func reading(_ names: [DocumentName], _ partition: Int64) -> PostgresStatement {
+        PostgresStatement(
             """
             SELECT n.number, d.document, d.collection, d.create_time, d.update_time, d.fields, d.owner
             FROM unnest($2::bytea[], $3::bytea[]) WITH ORDINALITY n(path, id, number)
@@ -299,6 +308,10 @@ struct StoredRow {
                 .integer(partition), .blobs(names.map { KeyBytes.path($0.collectionPath) }),
                 .blobs(names.map { Array($0.id.utf8) }),
             ])
+    }
+
+    /// Returns those of the documents that exist, from the result of `reading(_:_:)`.
+    static func rows(_ names: [DocumentName], in rows: PostgresResult) -> [DocumentName: StoredRow] {
         var found: [DocumentName: StoredRow] = [:]
         for row in 0..<rows.count {
             let place = rows.integer(row, 0)

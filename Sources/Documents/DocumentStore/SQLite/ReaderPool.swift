@@ -1,3 +1,4 @@
+package import DocumentModel
 import SQLite
 import Synchronization
 import SystemIO
@@ -76,11 +77,11 @@ package final class ReaderPool: SnapshotReaders {
     /// A short read is done on the caller's thread if a reader is free, and never waits for a long
     /// one. The others take turns by account; see `TurnSchedule`.
     package func read<Result: Sendable>(
-        isShort: Bool, for account: String?, damage: DamageHandling,
+        ofFew names: [DocumentName]?, for account: String?, damage: DamageHandling,
         _ body: @escaping @Sendable (_ snapshot: any StoreSnapshot, _ visible: Int64) throws -> Result
     ) async throws -> Result {
         do {
-            if isShort {
+            if names != nil {
                 for reader in readers {
                     if let result = try reader.readHere(body) { return result }
                 }

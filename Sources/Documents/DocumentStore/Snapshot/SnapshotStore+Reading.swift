@@ -9,43 +9,43 @@ extension SnapshotStore {
     ///
     /// - Parameters:
     ///   - locking: the documents and queries that a read-write transaction is about to read.
-    ///   - isShort: see `SnapshotReaders.read`.
+    ///   - names: see `SnapshotReaders.read`.
     func read<Result: Sendable>(
         at moment: ReadMoment, locking: (documents: [DocumentName], queries: [LockTable.LockedQuery]) = ([], []),
-        isShort: Bool = false, for account: String? = nil,
+        ofFew names: [DocumentName]? = nil, for account: String? = nil,
         _ body: @escaping @Sendable (_ snapshot: any StoreSnapshot, _ visible: Int64, _ time: Int64) throws -> Result
     ) async throws -> Result {
         switch moment {
         case .strong:
-            return try await readNow(isShort, account, body)
+            return try await readNow(names, account, body)
         case .at(let time):
             try await prepareReading(at: time.microseconds)
-            return try await read(at: time.microseconds, isShort, account, body)
+            return try await read(at: time.microseconds, names, account, body)
         case .transaction(let id):
             switch try transactions.kind(of: id) {
-            case .readOnly: return try await read(at: try transactions.readTime(id), isShort, account, body)
+            case .readOnly: return try await read(at: try transactions.readTime(id), names, account, body)
             case .readWrite:
                 try transactions.lock(id, documents: locking.documents, queries: locking.queries)
                 try await awaitAdmittedCommits()
-                return try await readNow(isShort, account, body)
+                return try await readNow(names, account, body)
             }
         }
     }
 
     private func readNow<Result: Sendable>(
-        _ isShort: Bool, _ account: String?,
+        _ names: [DocumentName]?, _ account: String?,
         _ body: @escaping @Sendable (_ snapshot: any StoreSnapshot, _ visible: Int64, _ time: Int64) throws -> Result
     ) async throws -> Result {
-        try await readers.read(isShort: isShort, for: account, damage: .fails) { snapshot, visible in
+        try await readers.read(ofFew: names, for: account, damage: .fails) { snapshot, visible in
             try body(snapshot, visible, readTime(visible: visible))
         }
     }
 
     private func read<Result: Sendable>(
-        at time: Int64, _ isShort: Bool, _ account: String?,
+        at time: Int64, _ names: [DocumentName]?, _ account: String?,
         _ body: @escaping @Sendable (_ snapshot: any StoreSnapshot, _ visible: Int64, _ time: Int64) throws -> Result
     ) async throws -> Result {
-        try await readers.read(isShort: isShort, for: account, damage: .fails) { snapshot, visible in
+        try await readers.read(ofFew: names, for: account, damage: .fails) { snapshot, visible in
             try snapshot.checkHorizon(time)
             return try body(snapshot, visible, time)
         }
@@ -59,7 +59,7 @@ extension SnapshotStore {
 
     package func get(_ names: [DocumentName], at moment: ReadMoment, byteLimit: Int) async throws -> GetResult {
         for name in names { try DocumentStoreError.checkDatabase(name.database, is: database) }
-        return try await read(at: moment, locking: (names, []), isShort: names.count <= Self.shortGet) {
+        return try await read(at: moment, locking: (names, []), ofFew: names.count <= Self.shortGet ? names : nil) {
             snapshot, visible, time in
             snapshot.prefetch(names[...])
             let documents = try names.documents(within: byteLimit) { name in

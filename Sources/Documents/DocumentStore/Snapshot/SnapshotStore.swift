@@ -42,14 +42,14 @@ package protocol SnapshotReaders: Sendable {
     /// Runs `body` with a snapshot.
     ///
     /// - Parameters:
-    ///   - isShort: whether the read takes no longer than waking a thread. Such a read must not plan
-    ///     a query.
+    ///   - names: the documents that the read gets, if it takes no longer than waking a thread; nil for any
+    ///     other read. Such a read must not plan a query.
     ///   - account: the account that reads, and for whose queries an index may be suggested; nil
     ///     for the operator.
-    ///   - damage: the handling of documents that cannot be read, if `isShort` is false.
+    ///   - damage: the handling of documents that cannot be read, if `names` is nil.
     ///   - body: receives the snapshot and the time of its newest commit.
     func read<Result: Sendable>(
-        isShort: Bool, for account: String?, damage: DamageHandling,
+        ofFew names: [DocumentName]?, for account: String?, damage: DamageHandling,
         _ body: @escaping @Sendable (_ snapshot: any StoreSnapshot, _ visible: Int64) throws -> Result
     ) async throws -> Result
 }
@@ -59,7 +59,7 @@ extension SnapshotReaders {
         for account: String? = nil, damage: DamageHandling = .fails,
         _ body: @escaping @Sendable (_ snapshot: any StoreSnapshot, _ visible: Int64) throws -> Result
     ) async throws -> Result {
-        try await read(isShort: false, for: account, damage: damage, body)
+        try await read(ofFew: nil, for: account, damage: damage, body)
     }
 }
 
