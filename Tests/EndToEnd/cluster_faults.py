@@ -2,6 +2,7 @@
 """Plays a day of faults on the cluster of Examples/cluster, while clients write to it through its proxy and listen to its servers.
 
     FERRY_BIN=.build/release .venv/bin/python Tests/EndToEnd/cluster_faults.py --minutes 30 --seed 7
+    FERRY_BIN=.build/release .venv/bin/python Tests/EndToEnd/cluster_faults.py --minutes 90 kill_server=50 kill_postgres=50 cut_leader=5
 
 Programs are killed and paused, and the links of machines are cut: each database and each server has a network namespace of its own.
 Each commit of a writer creates an entry and updates the writer's counter. At the end no acknowledged commit may be missing, and
@@ -398,9 +399,10 @@ def run(arguments, root):
             thread.start()
         day = Day(cluster, network, writers, chance)
         end = time.monotonic() + arguments.minutes * 60
-        while time.monotonic() < end and any(len(times[kind]) < arguments.count for kind in arguments.kinds):
-            for kind in arguments.kinds:
-                if len(times[kind]) >= arguments.count or time.monotonic() > end:
+        counts = dict(counted(fault, arguments.count) for fault in arguments.faults)
+        while time.monotonic() < end and any(len(times[kind]) < count for kind, count in counts.items()):
+            for kind, count in counts.items():
+                if len(times[kind]) >= count or time.monotonic() > end:
                     continue
                 times[kind].append(day.play(kind))
                 print(f"{time.strftime('%H:%M:%S')} {kind:14} {len(times[kind]):3} all clients wrote again after {times[kind][-1]:5.1f} s",
@@ -429,14 +431,22 @@ def run(arguments, root):
         network.close()
 
 
+def counted(fault, default):
+    """Returns the kind of a fault, and how often it is to be played."""
+    kind, _, count = fault.partition("=")
+    return kind, int(count or default)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--minutes", type=float, default=30, help="the longest that faults are played")
     parser.add_argument("--count", type=int, default=50, help="how often each is played at most")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--keep", help="a directory for all data and logs, which is not removed")
-    parser.add_argument("kinds", nargs="*", default=KINDS, metavar="FAULT", help=f"the faults: {', '.join(KINDS)}")
+    parser.add_argument("faults", nargs="*", default=KINDS, metavar="FAULT[=COUNT]", help=f"the faults: {', '.join(KINDS)}")
     arguments = parser.parse_args()
+    if unknown := [fault for fault in arguments.faults if counted(fault, 0)[0] not in KINDS]:
+        parser.error(f"there is no fault {unknown[0]}")
     if "FERRY_CLUSTER_NETWORK" not in os.environ:
         os.execvpe("unshare", ["unshare", "-n", sys.executable, *sys.argv], {**os.environ, "FERRY_CLUSTER_NETWORK": "1"})
     root = arguments.keep or tempfile.mkdtemp(prefix="ferry-cluster-")
