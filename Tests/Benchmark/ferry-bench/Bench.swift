@@ -13,6 +13,7 @@ struct Bench: Sendable {
         case hashing
         case rules
         case engines
+        case storm
     }
 
     struct Failure: Error, CustomStringConvertible {
@@ -46,6 +47,7 @@ struct Bench: Sendable {
             case .hashing: try measureHashing()
             case .rules: try measureRules()
             case .engines: try await measureEngines()
+            case .storm: try await measureStorm()
             }
         }
     }

@@ -3,7 +3,7 @@ import GRPCClient
 import GRPCProtocol
 
 extension Bench {
-    private static func tasks(of user: Int) -> Query {
+    static func tasks(of user: Int) -> Query {
         Query(
             parent: ParentName(database), collectionID: "tasks",
             filter: .field(FieldPath(key: "userId"), .equal, .string("user-\(user)")))

@@ -8,7 +8,7 @@ let command = Command(
     "ferry-bench", summary: "measures ferry-server's documents, and what attachments cost a processor",
     discussion: """
         Without a MEASURE, all are taken: commits, gets, queries, listeners, initial, memory, hashing, rules,
-        engines.
+        engines, storm.
 
             ferry-bench --server .build/release/ferry-server commits gets
         """,
@@ -19,7 +19,8 @@ let command = Command(
         Option("clients", value: "N", summary: "how many clients commit and read at once, 64 by default"),
         Option("documents", value: "N", summary: "how many documents the largest collection has, 1000000 by default"),
         Option("listeners", value: "N", summary: "how many listeners share or divide a commit, 1000 by default"),
-        Option("idle", value: "N", summary: "how many idle listeners are compared with 10, 10000 by default"),
+        Option(
+            "idle", value: "N", summary: "how many listeners are idle, or machines come back at once, 10000 by default"),
         Option("initial", value: "N", summary: "how many documents a first listen brings, 100000 by default"),
     ],
     action: { arguments in
