@@ -156,9 +156,9 @@ let package = Package(
             "ServerData", in: "Accounts",
             uses: [
                 "AccessControl", "BucketStore", "Cryptography", "DocumentModel", "DocumentStore", "FirestoreServer",
-                "IdentityProtocol",
-                "IdentityServer", "ObjectStorage", "PostgreSQL", "PostgresStore", "RulesLanguage", "S3Server", "SQLite",
-                "SystemIO",
+                "HTTPClient", "HTTPMessages", "HTTPServer", "IdentityProtocol", "IdentityServer", "JSON",
+                "ObjectStorage", "PostgreSQL", "PostgresStore", "RulesLanguage", "S3Server", "SQLite", "SystemIO",
+                "SystemService",
             ]),
 
         // Library

@@ -1,10 +1,10 @@
-import ServerData
 import Synchronization
 import SystemIO
 import SystemService
 import Testing
 
 @testable import FerryServer
+@testable import ServerData
 
 struct CollectionServiceTests {
     private struct Failure: Error {}

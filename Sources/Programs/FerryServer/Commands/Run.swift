@@ -1,5 +1,6 @@
 import CommandLineTool
 import Glibc
+import ServerData
 import Synchronization
 import SystemIO
 import SystemService
