@@ -29,6 +29,8 @@ final class LoadServer {
         process.executableURL = URL(fileURLWithPath: program)
         process.arguments = [
             "run", "--emulator", "--data", directory + "/data", "--http", "127.0.0.1:0", "--documents", "127.0.0.1:0",
+            // All machines have one address here.
+            "--trusted-proxy", "127.0.0.1",
         ]
         if let database { process.arguments?.append(contentsOf: ["--database", database]) }
         var environment = ProcessInfo.processInfo.environment

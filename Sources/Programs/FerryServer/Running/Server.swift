@@ -208,6 +208,8 @@ struct Server: Sendable {
             host: configuration.documents.host, port: configuration.documents.port)
         settings.authorize = { metadata throws(GRPCStatus) in try authenticator.caller(of: metadata) }
         settings.trustedProxies = configuration.trustedProxies
+        // Each machine has a connection. A quarter of the descriptors is for everything else.
+        settings.limits.connections = max(settings.limits.connections, sysconf(Int32(_SC_OPEN_MAX)) / 4 * 3)
         settings.maximumReceiveSize = FirestoreService.requestLimit
         if let certificate { settings.security = certificate.grpc }
         // Clients of the REST interface know this address only, as with Google's emulator.
