@@ -19,6 +19,7 @@ package struct CollectionService: Service {
     /// than busy.
     package var delay = Duration.seconds(3600)
     package var interval = Duration.seconds(24 * 3600)
+    var environment = Environment.system
 
     package init(_ collections: [Collection], logger: Logger) {
         self.collections = collections
@@ -43,7 +44,7 @@ package struct CollectionService: Service {
 
     private func work() async {
         var pause = delay
-        while (try? await Task.sleep(for: pause)) != nil {
+        while (try? await environment.sleep(for: pause)) != nil {
             pause = interval
             await removeAccounts()
             for collection in collections {

@@ -1,5 +1,4 @@
 import BucketStore
-import Cryptography
 import DocumentStore
 import SQLite
 import SystemIO
@@ -110,13 +109,15 @@ package struct DataCopy {
         try DataLayout.forEachFile(in: "\(partial.path)/\(DataLayout.index)") { file, size, _, _ in
             guard !copied.contains(file) else { return }
             guard let place = ObjectPlace(file) else { throw ServerError(.damaged, "The index refers to \(file).") }
-            let (path, original) = ("\(partial.objects)/\(place.path)", "\(source.objects)/\(place.path)")
             do {
-                let input = try FileDescriptor(path: original, .read)
-                try FileSystem.makeDirectories(FileSystem.split(path).parent, mode: 0o700)
                 switch place {
-                case .file: try Self.copy(input, to: path)
-                case .segment(let place): try Self.copy(place, of: input, to: path)
+                case .file:
+                    let input = try FileDescriptor(path: "\(source.objects)/\(place.path)", .read)
+                    let path = "\(partial.objects)/\(place.path)"
+                    try FileSystem.makeDirectories(FileSystem.split(path).parent, mode: 0o700)
+                    try Self.copy(input, to: path)
+                case .segment(let place):
+                    try SegmentPiece.write(SegmentPiece.read(place, in: source), place, in: partial)
                 }
                 copied.insert(file)
                 summary.objects += 1
@@ -126,27 +127,6 @@ package struct DataCopy {
             }
         }
         return isComplete
-    }
-
-    /// Copies an entry to the same place of the segment at `path`.
-    private static func copy(_ place: SegmentPlace, of input: borrowing FileDescriptor, to path: String) throws {
-        let entry = try input.read(EntryFormat.headSize + Int(place.size), at: place.offset)
-        func head(_ bytes: [UInt8]) throws -> EntryFormat.Head {
-            let head = EntryFormat.head(Array(bytes.prefix(EntryFormat.headSize)))
-            guard let head, head.name == place.description else {
-                throw SystemError(.notFound, operation: "find \(place) in", path: input.path)
-            }
-            return head
-        }
-        if try SHA256.hash(Array(entry.dropFirst(EntryFormat.headSize))) != head(entry).digest {
-            // The place was freed meanwhile, starting at its first block; or the object is damaged
-            // and is copied unchanged.
-            _ = try head(input.read(EntryFormat.headSize, at: place.offset))
-        }
-        let isNew = !FileSystem.exists(path)
-        let output = try FileDescriptor(path: path, [.readWrite, .create], mode: 0o600)
-        if isNew { try output.write(input.read(Int(EntryFormat.block), at: 0), at: 0) }
-        try output.write(entry, at: place.offset)
     }
 
     private static func copy(_ input: borrowing FileDescriptor, to path: String) throws {

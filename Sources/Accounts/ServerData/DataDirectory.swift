@@ -15,9 +15,11 @@ package final class DataDirectory: Sendable {
 
     /// Creates the directory if it is absent, and locks it for as long as the value exists.
     ///
-    /// - Throws: `ServerError` with `.inUse` if a server uses it.
-    package init(path: String) throws {
+    /// - Parameter isStandby: Whether the directory may be the copy of a standby.
+    /// - Throws: `ServerError` with `.inUse` if a server uses it, or it is a copy.
+    package init(path: String, isStandby: Bool = false) throws {
         self.path = path
+        if !isStandby { try Self.refuseStandby(path) }
         try FileSystem.makeDirectories(path, mode: 0o700)
         // An existing directory may be accessible to others.
         guard chmod(path, 0o700) == 0 else {
@@ -33,6 +35,14 @@ package final class DataDirectory: Sendable {
         self.lock = lock
         try lock.write(note: "\(getpid())\n")
         try FileSystem.makeDirectories(accounts, mode: 0o700)
+    }
+
+    /// Throws `ServerError` if a directory is the copy of a standby, which only its server changes.
+    package static func refuseStandby(_ path: String) throws {
+        guard StandbyState.exists(in: path) else { return }
+        throw ServerError(
+            .inUse,
+            "\(path) is the copy of a standby. To serve from it, run 'ferry-server promote --data \(path)' first.")
     }
 
     /// Writes where the server listens into the lock, for `ferry-server health`.

@@ -17,7 +17,9 @@ package enum FerryServerTool {
                 ferry-server run --data /srv/ferry --http 127.0.0.1:7441 --documents 127.0.0.1:7440
             """,
         subcommands: [
-            .run, .setup, .health, .user, .invite, .keys, .backup, .restore, .check, .repairClock, .export, .import,
+            .run, .setup, .health, .user, .invite, .keys, .backup, .restore, .replicate, .promote, .check, .repairClock,
+            .export,
+            .import,
             .objects, .rules,
             .completion, .manual,
         ],

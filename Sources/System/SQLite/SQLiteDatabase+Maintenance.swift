@@ -34,10 +34,18 @@ extension SQLiteDatabase {
         }
     }
 
+    /// Writes a consistent copy of one moment to a new file, however busy other connections are. The copy may be lost
+    /// in a power cut.
+    package func copyForReading(to destination: String) throws {
+        try copy(to: destination, pagesAtOnce: -1, synchronous: .off)
+    }
+
     private func copy(
-        to destination: String, pagesAtOnce: Int32, finishing: (SQLiteDatabase) throws -> Void
+        to destination: String, pagesAtOnce: Int32, synchronous: SQLiteConfiguration.Synchronous = .full,
+        finishing: (SQLiteDatabase) throws -> Void = { _ in }
     ) throws {
         var settings = SQLiteConfiguration()
+        settings.synchronous = synchronous
         // Copying into a file in WAL mode requires the same page size.
         settings.pageSize = try first("PRAGMA page_size") { $0.int(0) } ?? configuration.pageSize
         let copy = try SQLiteDatabase(path: destination, configuration: settings)

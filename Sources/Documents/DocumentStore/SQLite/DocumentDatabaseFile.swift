@@ -73,6 +73,14 @@ package struct DocumentDatabaseFile {
         try withDatabase { sqlite in try sqlite.transaction { try moveBack(sqlite, now: now) } }
     }
 
+    /// Makes later commits later than `time`, in microseconds since 1970. No store may have the file open.
+    package func advanceClock(to time: Int64) throws {
+        try withDatabase { sqlite in
+            let tables = DocumentTables(sqlite, name: name)
+            if try tables.setting("clock") < time { try tables.setSetting("clock", time) }
+        }
+    }
+
     private func moveBack(_ sqlite: SQLiteDatabase, now: Int64) throws -> Int {
         let tables = DocumentTables(sqlite, name: name)
         let columns = [

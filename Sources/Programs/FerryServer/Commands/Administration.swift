@@ -50,6 +50,7 @@ enum Administration {
         }
         let path = try reader.administeredDirectory()
         umask(0o077)
+        try DataDirectory.refuseStandby(path)
         guard FileSystem.exists(path) || create else {
             throw ServerError(.notFound, "There is no server data in \(path). Name the data directory with --data.")
         }

@@ -67,7 +67,11 @@ struct Server: Sendable {
                 WebHandler(
                     endpoints: endpoints, identity: identity,
                     documents: FirestoreREST(service, isEmulator: configuration.isEmulator),
-                    objects: objects(stores, shared, identity, quotas, logger.labelled("objects")), probe: stores.probe)
+                    objects: objects(stores, shared, identity, quotas, logger.labelled("objects")),
+                    standby: configuration.database == nil
+                        ? StandbySource(
+                            layout: DataLayout(path: directory.path), buckets: stores.buckets,
+                            isAdministrator: identity.isAdministrator) : nil, probe: stores.probe)
             )
             return Server(
                 endpoints: endpoints, directory: directory, stores: stores, identity: identity, web: web,

@@ -5,6 +5,7 @@ import HTTPServer
 import IdentityServer
 import JSON
 import S3Server
+import ServerData
 
 /// The handler of all requests on the HTTP port: discovery, health, documents, identity, and S3 for the rest.
 struct WebHandler: Sendable {
@@ -12,6 +13,8 @@ struct WebHandler: Sendable {
     let identity: IdentityService
     let documents: FirestoreREST
     let objects: S3Handler
+    /// The data for a standby; nil if documents and accounts are in a database.
+    var standby: StandbySource?
     /// Throws if the server does not work.
     let probe: @Sendable () async throws -> Void
 
@@ -22,6 +25,7 @@ struct WebHandler: Sendable {
         case "/" where isVisit(request): return welcome(request)
         default: break
         }
+        if let response = await standby?.respond(to: request) { return response }
         guard GooglePaths.contain(request.target.path) else {
             if let response = await IdentityRouter(identity).handle(request) { return response }
             return await objects.respond(to: request)
