@@ -78,7 +78,7 @@ class Listener(threading.Thread):
         self.servers, self.place, self.account, self.chance, self.enough = servers, place, account, chance, enough
         self.token = self.read_time = self.call = None
         self.held, self.times, self.seen = {}, {}, {}
-        self.faults, self.streams, self.boundaries = [], 0, 0
+        self.faults, self.streams, self.boundaries, self.pending = [], 0, 0, []
 
     def run(self):
         while not self.enough.is_set():
@@ -97,6 +97,8 @@ class Listener(threading.Thread):
             ended.wait()
 
         self.streams += 1
+        # Changes count from the boundary that follows them. The next stream begins at the last boundary.
+        self.pending = []
         self.call = FirestoreGrpcTransport(channel=channel).listen(requests(), metadata=self.account.metadata)
         timer = threading.Timer(self.chance.uniform(0.5, 6), self.call.cancel)
         timer.start()
@@ -113,20 +115,23 @@ class Listener(threading.Thread):
         kind = response._pb.WhichOneof("response_type")
         if kind == "document_change":
             document = response.document_change.document
-            self.note(document.name, document.update_time, document.fields["value"].string_value)
+            self.pending.append((document.name, document.update_time, document.fields["value"].string_value))
         elif kind in ("document_delete", "document_remove"):
             change = response.document_delete if kind == "document_delete" else response.document_remove
-            self.note(change.document, change.read_time, None)
+            self.pending.append((change.document, change.read_time, None))
         elif kind == "target_change":
             change = response.target_change
             if change.target_change_type.name == "RESET":
-                self.held, self.times = {}, {}
+                self.held, self.times, self.pending = {}, {}, []
             if change.resume_token:
                 self.token = change.resume_token
             if not change.target_ids and change.read_time:
                 if self.read_time and change.read_time < self.read_time:
                     self.faults.append(f"the time fell from {self.read_time} to {change.read_time}")
                 self.read_time = change.read_time
+                for change in self.pending:
+                    self.note(*change)
+                self.pending = []
                 self.check_pairs()
 
     def note(self, name, when, value):
