@@ -122,7 +122,7 @@ struct ServiceTests {
         }
     }
 
-    @Test func `no request of a query exceeds its limit, which rules may check`() async throws {
+    @Test func `a query is answered in full where the rules allow no more than its limit`() async throws {
         let rules = """
             rules_version = '2';
             service cloud.firestore {
@@ -151,6 +151,9 @@ struct ServiceTests {
             _ = try await client.write(try (10...15).map { .delete(try name($0)) })
             _ = try await client.write([.set(try name(29), ["n": 0])])
             #expect(try await numbers(query) == [0, 16, 17, 18, 19])
+            query.offset = 2
+            #expect(try await numbers(query) == [17, 18, 19, 20, 21])
+            query.offset = 0
             query.orders = [.init(FieldPath(key: "n"), descending: true)]
             #expect(try await numbers(query) == [28, 27, 26, 25, 24])
             query.orders = []

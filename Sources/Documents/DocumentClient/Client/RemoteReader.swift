@@ -38,23 +38,37 @@ package struct RemoteReader: Sendable {
         }
     }
 
+    /// The maximum number of requests for the results of one query.
+    private static let requestLimit = 100
+
     /// Fetches the results that the remote has, and those behind them while local changes may take
     /// documents out of the results.
     ///
-    /// No request exceeds the query's own limit, which the remote's rules may check
-    /// (`request.query.limit`). Where they refuse a further request, fewer results are known.
+    /// Each further request asks for twice as many. Where the remote's rules refuse that
+    /// (`request.query.limit`), requests have the query's own limit. Where they refuse that, too, or
+    /// after 100 requests, fewer results are known.
     private func fetch(_ plan: QueryPlan) async throws -> (names: Set<DocumentName>, readTime: Timestamp) {
         var request = plan.query
-        if let limit = request.limit {
-            // Documents that an offset skips are needed, because local changes decide which ones.
-            request.limit = Int32(clamping: Int(limit) + Int(request.offset))
-        }
-        request.offset = 0
+        // Documents that an offset skips are needed, because local changes decide which ones.
+        let wanted = request.limit.map { Int32(clamping: Int($0) + Int(request.offset)) }
+        (request.limit, request.offset) = (wanted, 0)
         // The distance would be taken for a field of the document.
         request.findNearest?.distanceResultField = nil
-        var answer = try await remote.results(of: request)
-        var (names, readTime, unchanged) = (Set<DocumentName>(), answer.readTime, 0)
-        while true {
+        var (names, readTime, unchanged) = (Set<DocumentName>(), Timestamp(microseconds: .max), 0)
+        var (isFirst, mayExceed) = (true, true)
+        for _ in 0..<Self.requestLimit {
+            let answer: RemoteRead
+            do { answer = try await remote.results(of: request) } catch let error as RemoteError
+                where error.code == .permission
+            {
+                if let own = plan.query.limit, let asked = request.limit, asked > own {
+                    (request.limit, mayExceed) = (own, false)
+                    continue
+                }
+                if isFirst { throw error }
+                break
+            }
+            isFirst = false
             try await client.keep(answer.found, missing: [], at: nil)
             readTime = min(readTime, answer.readTime)
             let known = names.count
@@ -63,15 +77,13 @@ package struct RemoteReader: Sendable {
             unchanged += try await client.reading { local in
                 paths.count { local.replica.file.journal.sequences(of: $0).isEmpty }
             }
-            // As many unchanged documents as the limit are in front of everything that is not known.
-            guard let limit = request.limit, answer.found.count >= limit, unchanged < limit, names.count > known,
-                request.findNearest == nil, let last = answer.found.last
-            else { return (names, readTime) }
-            request = try Self.following(last, plan, limit)
-            do { answer = try await remote.results(of: request) } catch let error as RemoteError
-                where error.code == .permission
-            { return (names, readTime) }
+            // As many unchanged documents as are wanted are in front of everything that is not known.
+            guard let own = plan.query.limit, let wanted, let asked = request.limit, answer.found.count >= asked,
+                unchanged < wanted, names.count > known, request.findNearest == nil, let last = answer.found.last
+            else { break }
+            request = try Self.following(last, plan, mayExceed ? Int32(clamping: 2 * Int(asked)) : own)
         }
+        return (names, readTime)
     }
 
     /// Returns the query for the results after a document.
