@@ -127,8 +127,6 @@ package actor TaskSync {
     /// The unlisted directories that contain no known file, with their modification times when that
     /// was found; see `noteUnlisted`.
     var unreadable: [TaskPath: FileTime] = [:]
-    /// The file systems that the lists' directories were on at the last scan.
-    var listDevices: [TaskPath: UInt64] = [:]
     /// The places of files that moved where they cannot be looked at, by their former paths. None
     /// of them counts as missing.
     var outOfSight: [TaskPath: TaskPath] = [:]

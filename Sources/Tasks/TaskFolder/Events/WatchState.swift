@@ -70,7 +70,6 @@ struct WatchState: Sendable {
             }
             return
         }
-        if record.mask.contains(.unmounted) { return outputs.append(.event(.rescanNeeded(.unmounted))) }
         if record.mask.contains(.ignored) {
             tree.remove(record.watch)
             return

@@ -1,9 +1,5 @@
 package import SystemIO
 
-/// Tells whether a list is covered, from its path, its task files, the directories in it, and the
-/// number of its file system.
-package typealias CoverTest = (TaskPath, [ScannedFile], Set<TaskPath>, () -> UInt64?) -> Bool
-
 /// A tree of task files and their attachments. It handles paths and bytes without interpreting the
 /// bytes.
 ///
@@ -36,20 +32,7 @@ package protocol TaskFolder: AnyObject, Sendable {
 
     /// Walks the tree, using names and stat only, and calls `body` with each file once, in no
     /// particular order.
-    ///
-    /// - Parameter isCovered: Tells whether another file system is in the place of a list. Such a
-    ///   list counts as unreadable, and until the next scan with such a test all calls fail for it
-    ///   with `.blockedParent`. Nil keeps what the last test has found.
-    func scan(
-        _ purpose: ScanPurpose, isCovered: CoverTest?, _ body: (ScannedFile) -> Void
-    ) throws(FolderError) -> FolderScan
-
-    /// The lists that the last scan found covered.
-    var coveredLists: Set<TaskPath> { get }
-
-    /// Returns the number of the file system that a directory is on; nil if that cannot be found
-    /// out.
-    func device(_ directory: TaskPath) -> UInt64?
+    func scan(_ purpose: ScanPurpose, _ body: (ScannedFile) -> Void) throws(FolderError) -> FolderScan
 
     // MARK: Files
 
@@ -209,10 +192,6 @@ package protocol TaskFolder: AnyObject, Sendable {
 }
 
 extension TaskFolder {
-    package func scan(_ purpose: ScanPurpose, _ body: (ScannedFile) -> Void) throws(FolderError) -> FolderScan {
-        try scan(purpose, isCovered: nil, body)
-    }
-
     /// Returns the id of the task that the attribute `user.ferry.id` names; nil if the file has none.
     package func identifier(_ path: TaskPath) throws(FolderError) -> String? { try mark(path)?.task }
 

@@ -5,7 +5,7 @@ package import SystemIO
 /// the same calls give the same names, inodes and times.
 package final class MemoryDisk: FolderDisk {
     let tree = Mutex(MemoryTree())
-    let bell = AsyncSignal()
+    private let bell = AsyncSignal()
     /// The scripted faults. The function is called before each call with its name and path; an
     /// error number of errno(3) makes the call fail.
     private let fault = Mutex(Fault { _, _ in nil })
@@ -71,7 +71,7 @@ package final class MemoryDisk: FolderDisk {
             guard node.mode & 0o500 == 0o500 else { throw tree.error(Errno.access, "list", directory) }
             let watch = watching ? tree.watch(inode, directory) : .success(nil)
             let entries = children.sorted { $0.value < $1.value }.map { name, inode -> Entry in
-                let status = tree.status(of: tree.mounts[inode] ?? inode)
+                let status = tree.status(of: inode)
                 return (DirectoryEntry(name: name.string, kind: status?.kind ?? .unknown, inode: inode), status)
             }
             return (watch, entries)

@@ -123,11 +123,6 @@ extension TaskSync {
                     continue
                 }
                 if item.row == nil {
-                    if isOnOtherFileSystem(directory) {
-                        retries.insert(item.task)
-                        changes.askForScan()
-                        continue
-                    }
                     if soughtFiles.contains(item.task) {
                         retries.insert(item.task)
                         continue

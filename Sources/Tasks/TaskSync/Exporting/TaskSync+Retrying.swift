@@ -1,7 +1,6 @@
 import DocumentClient
 import DocumentModel
 import SystemIO
-import TaskFolder
 import TaskModel
 
 /// Handles tasks and lists that are behind: their files and directories have to be checked again,
@@ -29,7 +28,6 @@ extension TaskSync {
         try await removeDeletedLists()
         try await fillAgain()
         try await bringBackLeftAgain()
-        if folder.coveredLists.contains(where: isOnOtherFileSystem) { changes.askForScan() }
         if rememberedRetries != retries { try await acknowledge(through: nil) }
         try await settleVanishedLists()
         retryLater()
@@ -66,8 +64,7 @@ extension TaskSync {
     /// writable again.
     func retryLater() {
         let awaitsNews = !parents.isEmpty || vanishedLists.keys.contains(where: isNewlyMissed)
-        let hasCovered = !folder.coveredLists.isEmpty
-        guard !retries.isEmpty || !retriedLists.isEmpty || awaitsNews || hasCovered else {
+        guard !retries.isEmpty || !retriedLists.isEmpty || awaitsNews else {
             retryDelay = Backoff.firestore
             return
         }

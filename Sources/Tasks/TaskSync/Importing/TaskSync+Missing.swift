@@ -111,24 +111,6 @@ extension TaskSync {
         return back
     }
 
-    /// Whether the directory of a list or of a file, or one above it, has been on another file
-    /// system since the last scan, or since the file was read in a directory that is newer. No event
-    /// reports what is mounted over a directory, so a scan has to find out.
-    func isOnOtherFileSystem(_ path: TaskPath) -> Bool {
-        var directory = path
-        if let known = index[path]?.stamp.device {
-            directory = path.parent
-            if !directory.isRoot, listDevices[directory] == nil, let now = folder.device(directory), now != known {
-                return true
-            }
-        }
-        while !directory.isRoot {
-            if let known = listDevices[directory], let now = folder.device(directory), now != known { return true }
-            directory = directory.parent
-        }
-        return false
-    }
-
     /// Whether some of the directory cannot be read.
     var isPartlyUnreadable: Bool { folderProblems.values.contains(where: Self.isUnreadable) }
 
@@ -254,6 +236,6 @@ extension TaskSync {
     }
 
     private static func isUnreadable(_ problem: SyncProblem) -> Bool {
-        [FolderProblem.Kind.unreadable, .otherFileSystem].contains { problem.code == word($0) }
+        problem.code == word(FolderProblem.Kind.unreadable)
     }
 }

@@ -12,7 +12,6 @@ extension TaskSync {
     func importRemovals(_ paths: [TaskPath]) async throws {
         guard try await checkRoot() else { return }
         let paths = paths.filter { !isOutOfSight($0) }
-        if paths.contains(where: isOnOtherFileSystem) { return changes.askForScan() }
         var tasks: [TaskID] = []
         var unwritten: [TaskPath] = []
         var attachments: [TaskPath] = []

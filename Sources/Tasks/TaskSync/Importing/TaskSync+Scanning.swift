@@ -12,15 +12,11 @@ extension TaskSync {
         var call = index.rollCall
         let racy = RacyStamps(newest: isFirst ? index.newestChange : nil)
         let absentBefore = absentSinceBinding()
-        var fileSystems = KnownFileSystems(index)
         let sought = soughtFiles
         defer { soughtFiles.subtract(sought) }
         let scan: FolderScan
         do throws(FolderError) {
-            let isCovered: CoverTest = { [index] list, files, directories, device in
-                fileSystems.isCovered(list, files, directories, device) { index[$0]?.stamp.device }
-            }
-            scan = try folder.scan(.watch, isCovered: isReadopted ? { _, _, _, _ in false } : isCovered) { file in
+            scan = try folder.scan(.watch) { file in
                 if file.isAttachment { return found.append(file) }
                 let known = index.entry(file.path, seenIn: &call)
                 guard let known else {
@@ -47,8 +43,6 @@ extension TaskSync {
         }
         folderProblems = [:]
         for problem in scan.problems { note(problem) }
-        listDevices = [:]
-        for list in scan.lists + folder.coveredLists { listDevices[list] = folder.device(list) }
         guard scan.isSameRoot else {
             _ = try await checkRoot()
             return

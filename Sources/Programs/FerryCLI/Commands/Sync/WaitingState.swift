@@ -44,8 +44,7 @@ struct WaitingState {
         WaitingState("transfers are paused", says: " paused", .attention, "ferry transfers resume --all"),
         WaitingState("transfers failed", says: " failed", .attention, "ferry transfers resume --all"),
         WaitingState(
-            "a file or directory cannot be read, written or watched, is a link or on another file system, or has no task "
-                + "yet", says: "problem", .attention,
+            "a file or directory cannot be read, written or watched", says: "problem", .attention,
             "follow the line below it"),
         WaitingState("changes are being sent to the server", says: "to send", .success, "nothing"),
         WaitingState("changes are being written to files", says: "to write", .success, "nothing"),
