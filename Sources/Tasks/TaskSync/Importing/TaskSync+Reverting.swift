@@ -19,7 +19,11 @@ extension TaskSync {
         let older = try await formerVersions(among: known.map { ($0.task, $0.stamp, $0.file.bytes) })
         let others = reverted.keys.count { older[$0] == nil }
         let held = try await reconcile(reverts: older, recentReverts(older, following: others + following))
-        if !held.isEmpty { reviewRevertsLater() }
+        if !held.isEmpty {
+            // Others may have had what these files say, and a power cut would take it.
+            folder.synchronize(files.filter { held.contains($0.task) }.map(\.path))
+            reviewRevertsLater()
+        }
         return files.filter { !held.contains($0.task) }
     }
 
