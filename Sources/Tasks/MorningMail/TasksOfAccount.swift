@@ -9,8 +9,8 @@ package struct TasksOfAccount: Sendable {
     private let store: any DocumentStore
 
     /// The number of documents of tasks that are read for one account, and of lists that others share
-    /// with it. More are not looked at: the mails of other accounts wait meanwhile. Those that are due
-    /// next come first.
+    /// with it. Of more tasks, as many are read of those that are due: the mails of other accounts wait
+    /// meanwhile.
     private static let limit: Int32 = 10_000
     private static let listLimit: Int32 = 200
 
@@ -38,6 +38,10 @@ package struct TasksOfAccount: Sendable {
                     .field(FieldPath(key: "listId"), .equal, .string(list.name.id)),
                 ]))
         }
+        // Dates in the words of other software, such as `Due: …`, are in other fields.
+        for filter in filters { try await add(filter, [], to: &tasks, &left) }
+        guard left <= 0 else { return Array(tasks.values) }
+        left = Self.limit
         let due = FieldPath(key: "due")
         // A local time that is due on this day may be up to a day later in UTC.
         let end = Timestamp(seconds: time.saturatingAdded(to: 2 * 86_400), nanos: 0)
@@ -46,8 +50,6 @@ package struct TasksOfAccount: Sendable {
             let isDue = Query.Filter.and([filter, .field(due, .lessThanOrEqual, .timestamp(end))])
             try await add(isDue, [Query.Order(due, descending: true)], to: &tasks, &left)
         }
-        // Dates in the words of other software, such as `Due: …`, are in other fields.
-        for filter in filters { try await add(filter, [], to: &tasks, &left) }
         return Array(tasks.values)
     }
 
