@@ -33,19 +33,24 @@ actor SessionPresence {
         self.onChange = onChange
     }
 
-    /// Follows the session until cancelled, or until there is no system bus.
+    /// Follows the session until cancelled. Ends at once if there is no system bus.
     func run() async {
         var backoff = Backoff(.seconds(1) ... .seconds(64), spread: 1...1)
+        var hasBus = false
         while !Task.isCancelled {
-            guard let connection = try? BusConnection(.system) else { break }
             do {
+                let connection = try BusConnection(.system)
+                hasBus = true
                 try subscribe(connection)
                 while true {
-                    while let message = try connection.receive() { try take(message, connection) }
-                    backoff.reset()
+                    while let message = try connection.receive() {
+                        try take(message, connection)
+                        backoff.reset()
+                    }
                     try await connection.wait()
                 }
             } catch {
+                guard hasBus else { return }
                 logger.debug("the system bus has ended", ["reason": "\(error)"])
             }
             calls = [:]
