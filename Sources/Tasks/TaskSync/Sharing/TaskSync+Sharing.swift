@@ -95,6 +95,11 @@ extension TaskSync {
         let queries = Self.queries(of: list, host: host, in: database)
         try await client.release(queries)
         let (hosts, tasks) = (hosts, catalog.tasks(ofList: list))
+        // Files that were moved into the list name this account, and the ids are those of the other's tasks.
+        for task in tasks {
+            guard let path = index.path(of: task), let stamp = index[path]?.stamp else { continue }
+            _ = try? folder.setMark(path, to: FileMark(task: task.rawValue), of: stamp)
+        }
         try await client.transaction { transaction in
             let tables = SyncTables(transaction)
             for task in tasks {
