@@ -61,10 +61,16 @@ import Testing
             #expect(await desk.has("Water.md", "\(head)archive: each\n---\nCan\n"))
             try await complete(desk)
             #expect(await laptop.has("Water 2026-11-28.md", copy))
+            try laptop.write("Water 2026-11-28.md", copy + "5 l\n")
+            #expect(await desk.has("Water 2026-11-28.md", copy + "5 l\n"))
+            try await complete(laptop, false)
+            #expect(await desk.lacks("Water 2026-11-28.md"))
+            #expect(try await laptop.sync.undo(nil, isTrial: false).count == 2)
+            #expect(await desk.has("Water 2026-11-28.md", copy + "5 l\n"))
             try await complete(laptop, false)
             #expect(await desk.lacks("Water 2026-11-28.md"))
             try await complete(desk)
-            #expect(await laptop.has("Water 2026-11-28.md", copy))
+            #expect(await laptop.has("Water 2026-11-28.md", copy + "5 l\n"))
             #expect(await laptop.sync.catalog.count == 2)
         }
     }
@@ -94,6 +100,15 @@ import Testing
                 "Water.md", now.replacing("complete_instances: [", with: "complete_instances: [2026-11-20, "))
             #expect(await desk.eventually { desk.read("Water.md")?.contains("2026-11-20") == true })
             #expect(await desk.sync.catalog.count == 2)
+            // Nor are tasks deleted whose days are taken away by hand.
+            try await complete(laptop)
+            #expect(await desk.eventually { await desk.sync.catalog.count == 3 })
+            let later = try #require(laptop.read("Water.md"))
+            try laptop.write(
+                "Water.md",
+                later.replacing("complete_instances: [2026-11-20, 2026-11-28, ", with: "complete_instances: ["))
+            #expect(await desk.eventually { desk.read("Water.md")?.contains("2026-11-28,") == false })
+            #expect(await desk.sync.catalog.count == 3)
         }
     }
 

@@ -361,7 +361,7 @@ import Testing
         #expect(
             await machine.eventually {
                 let attributes = (try? disk.attributes("Trip.md")) ?? []
-                return attributes.map(\.value) == [Array(task.rawValue.utf8)]
+                return attributes.map(\.value) == [Array("\(task)/alice".utf8)]
             })
         await machine.stop()
     }

@@ -196,7 +196,7 @@ import Testing
         #expect(
             await machine.eventually {
                 guard let task = await machine.sync.task(atPath: "Office/Ship.md") else { return false }
-                return (try? disk.attributes("Office/Ship.md").map(\.value)) == [Array(task.rawValue.utf8)]
+                return (try? disk.attributes("Office/Ship.md").map(\.value)) == [Array("\(task)/alice".utf8)]
             })
         #expect(await machine.eventually { await machine.hasUnited(1) })
         await machine.stop()

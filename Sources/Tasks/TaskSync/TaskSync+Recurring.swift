@@ -55,12 +55,19 @@ extension TaskSync {
     ) throws -> [UndoStep] {
         let known = known ?? old
         let series = engine.name.task
-        for (day, instance) in known.instances where instance.state == .done && new.instances[day] == nil {
-            try trash(archiveID(of: day, in: series), in: transaction)
+        var steps: [UndoStep] = []
+        // The occurrence that is current again. Other days may be taken from the set by hand.
+        if let day = new.occurrence, known.instances[day]?.state == .done, new.instances[day] == nil {
+            let id = archiveID(of: day, in: series)
+            let view = try transaction.task(id)
+            if view.exists, !FileExport.isBeingDeleted(view) {
+                try trash(id, in: transaction)
+                steps.append(UndoStep(.remove, id))
+            }
         }
         guard always || OccurrenceArchive.isWanted(by: new), let day = old.occurrence,
             known.instances[day]?.state != .done, new.instances[day]?.state == .done
-        else { return [] }
+        else { return steps }
         let id = archiveID(of: day, in: series)
         let view = try transaction.task(id)
         let copy = OccurrenceArchive.task(of: day, from: old, completed: new)
@@ -68,15 +75,15 @@ extension TaskSync {
             name: view.name, userID: engine.userID, hosts: engine.hosts, replica: engine.replica, today: engine.today)
         guard view.exists else {
             try transaction.append(target.creation(FileImport.FileContents(copy)))
-            return [UndoStep(.add, id, after: copy)]
+            return steps + [UndoStep(.add, id, after: copy)]
         }
         var archived = TaskItem(fields: view.fields(pendingTimes: .previous))
-        guard archived.isDeleted || FileExport.isBeingDeleted(view) else { return [] }
-        // The occurrence was reopened, and is completed again.
+        guard archived.isDeleted || FileExport.isBeingDeleted(view) else { return steps }
+        // The occurrence was reopened, and is completed again. What was written into it since stays.
         archived.deletedTime = .distantPast
-        var restored = copy
-        (restored.userId, restored.attachments) = (archived.userId, archived.attachments)
+        var restored = archived
+        restored.deletedTime = nil
         try transaction.append(target.mutation(TaskDiff(from: archived, to: restored), .merge))
-        return [UndoStep(.restore, id)]
+        return steps + [UndoStep(.restore, id)]
     }
 }
