@@ -95,14 +95,19 @@ struct AccountStoreContract {
             let session = try #require(try await store.session(tokens[102]))
             #expect(session.authenticatedAt == 102 && session.provider == .custom && session.claims["k"] == "v")
             #expect(try await store.session(tokens[2]) == nil)
-            try await store.addPasswordCode([9], for: account.id, expiresAt: 50)
+            try await store.addPasswordCode([9], for: account, expiresAt: 50)
             #expect(try await store.account(passwordCode: [9], now: 49)?.id == account.id)
             #expect(try await store.account(passwordCode: [9], now: 50) == nil)
             let hash = PasswordHash(bytes: [1], cost: 2)
-            #expect(try await store.setPassword(hash, passwordCode: [9], now: 49))
-            #expect(try await !store.setPassword(hash, passwordCode: [9], now: 49))
+            let changed = try await store.setPassword(of: account.id, hash, passwordCode: [9], clock: { 49 })
+            #expect(
+                await code {
+                    _ = try await store.setPassword(of: account.id, hash, passwordCode: [9], clock: { 49 })
+                } == .invalidCode)
             #expect(try await store.session(tokens[102]) == nil)
-            let token = try await store.openSession(account, .password, now: 60)
+            // The password of this sign-in was checked before it was changed.
+            #expect(await code { _ = try await store.openSession(account, .password, now: 49) } == .tokenExpired)
+            let token = try await store.openSession(changed, .password, now: 60)
             try await store.delete(account.id, removesData: true, now: 70)
             #expect(try await store.session(token) == nil)
             #expect(try await store.removals() == [account.id])
@@ -130,10 +135,12 @@ struct AccountStoreContract {
         try await withStore(accounts) { store in
             let entry = MailCodes.Entry(kind: .signIn, email: "a@b.c", account: nil, newEmail: nil)
             let code = try await store.mailCodes.add(entry, now: 0)
-            #expect(try await store.mailCodes.take(code, for: .verifyEmail, now: 1) == nil)
+            await #expect(throws: ToolkitRefusal.self) {
+                try await store.mailCodes.take(code, for: .verifyEmail, now: 1)
+            }
             let taken = try await withThrowingTaskGroup(of: Bool.self) { group in
                 for _ in 0..<8 {
-                    group.addTask { try await store.mailCodes.take(code, for: .signIn, now: 1) != nil }
+                    group.addTask { (try? await store.mailCodes.take(code, for: .signIn, now: 1)) != nil }
                 }
                 return try await group.reduce(0) { $0 + ($1 ? 1 : 0) }
             }

@@ -43,7 +43,7 @@ struct AccountStore: Sendable {
     /// - Throws: `IdentityError` with `.emailExists` or `.invalidCode`.
     func create(
         id: String? = nil, email: String?, password: PasswordHash?, displayName: String?, invitation: [UInt8]? = nil,
-        isManaged: Bool = false, link: ProviderLink? = nil, now: Int64
+        isEmailVerified: Bool = false, isManaged: Bool = false, link: ProviderLink? = nil, now: Int64
     ) async throws -> Account {
         let id = id ?? Self.newID()
         do {
@@ -56,11 +56,12 @@ struct AccountStore: Sendable {
                 }
                 try database.execute(
                     """
-                    INSERT INTO account(id, email, display_name, password, password_cost, password_updated_at,
-                        created_at, last_login_at, managed) VALUES(?,?,?,?,?,?,?,?,?)
+                    INSERT INTO account(id, email, email_verified, display_name, password, password_cost,
+                        password_updated_at, created_at, last_login_at, managed) VALUES(?,?,?,?,?,?,?,?,?,?)
                     """,
                     [
-                        .text(id), .optional(email), .optional(displayName), .optional(password?.bytes),
+                        .text(id), .optional(email), .bool(isEmailVerified), .optional(displayName),
+                        .optional(password?.bytes),
                         .optional(password.map { Int64($0.cost) }), .optional(password == nil ? nil : now * 1000),
                         .integer(now * 1000), .integer(now * 1000), .bool(isManaged),
                     ])
@@ -114,36 +115,61 @@ struct AccountStore: Sendable {
         }
     }
 
-    /// Sets the given columns. Throws `.emailExists` or `.userNotFound`.
+    /// Sets the given columns, for an administrator. Throws `.emailExists` or `.userNotFound`.
     func update(_ id: String, _ values: [(column: String, value: StoredValue)]) async throws -> Account {
-        let account = try await store(id, values)
+        let change = AccountChange(values: values, endsMailedCodes: true)
+        return try await self.change(id) { _, _ in change }
+    }
+
+    /// Changes an account in one transaction.
+    ///
+    /// - Parameters:
+    ///   - conflict: The error for an address or a provider's account that another account has.
+    ///   - decide: Returns the change of the account that it gets, or throws to change nothing. It may
+    ///     run more than once.
+    func change(
+        _ id: String, conflict: IdentityError = Self.emailExists,
+        _ decide: @escaping @Sendable (Account, any AccountTransaction) throws -> AccountChange
+    ) async throws -> Account {
+        do {
+            return try await withAccount(id) { account, database in
+                try decide(account, database).apply(to: account, in: database)
+                return try self.account(id, in: database)
+            }
+        } catch is ConstraintViolation {
+            throw conflict
+        }
+    }
+
+    /// Runs `body` in a transaction, with an account that no other transaction changes until its end.
+    func withAccount<Result: Sendable>(
+        _ id: String, _ body: @escaping @Sendable (Account, any AccountTransaction) throws -> Result
+    ) async throws -> Result {
+        try await database.transaction { database in
+            // Locks the row in PostgreSQL, so that what another server has changed meanwhile is read.
+            try database.execute("UPDATE account SET managed=managed WHERE id=?", [.text(id)])
+            return try body(try account(id, in: database), database)
+        }
+    }
+
+    private func account(_ id: String, in database: any AccountTransaction) throws -> Account {
+        let account = try database.first("SELECT \(columns) FROM account WHERE id=?", [.text(id)], Self.account)
         guard let account else { throw IdentityError(.userNotFound, "The account does not exist any more.") }
         return account
     }
 
-    private func store(_ id: String, _ values: [(column: String, value: StoredValue)]) async throws -> Account? {
-        let assignments = values.map { "\($0.column)=?" }.joined(separator: ", ")
-        let bound = values.map(\.value) + [.text(id)]
-        do {
-            return try await database.transaction { database in
-                if !assignments.isEmpty {
-                    try database.execute("UPDATE account SET \(assignments) WHERE id=?", bound)
-                    try database.notifyServers()
-                }
-                return try database.first(
-                    "SELECT \(columns) FROM account WHERE id=?", [.text(id)], Self.account)
-            }
-        } catch is ConstraintViolation {
-            throw Self.emailExists
-        }
-    }
-
     /// Deletes an account.
     ///
-    /// - Parameter removesData: Whether the server should remove the account's documents and
-    ///   objects; see `removals`.
-    func delete(_ id: String, removesData: Bool = false, now: Int64) async throws {
-        try await database.transaction { database in
+    /// - Parameters:
+    ///   - removesData: Whether the server should remove the account's documents and objects; see
+    ///     `removals`.
+    ///   - check: Throws if the account, as it is now, must stay.
+    func delete(
+        _ id: String, removesData: Bool = false, now: Int64,
+        if check: @escaping @Sendable (Account) throws -> Void = { _ in }
+    ) async throws {
+        try await withAccount(id) { account, database in
+            try check(account)
             if removesData {
                 try database.execute(
                     "INSERT INTO removal VALUES(?,?) ON CONFLICT(account) DO UPDATE SET requested_at=excluded.requested_at",
@@ -158,11 +184,12 @@ struct AccountStore: Sendable {
     }
 
     /// Returns the time before which an account's tokens are revoked, for each account that could
-    /// have a revoked token that has not expired.
+    /// have a revoked token, or a credential of the object store for it, that has not expired.
     func revocations(now: Int64) async throws -> [String: Int64] {
         try await database.transaction { database in
             var since: [String: Int64] = [:]
-            let past = StoredValue.integer(now - TokenIssuer.lifetime - TokenVerifier.skew)
+            let past = StoredValue.integer(
+                now - max(TokenIssuer.lifetime, StorageCredentials.lifetimes.upperBound) - TokenVerifier.skew)
             try database.execute("DELETE FROM deleted_account WHERE deleted_at<?", [past])
             try database.query("SELECT id FROM account WHERE disabled<>0 UNION SELECT id FROM deleted_account") {
                 since[$0.text(0)] = .max
@@ -178,18 +205,25 @@ struct AccountStore: Sendable {
 
     /// Opens a session, and returns its refresh token.
     ///
-    /// - Parameter claims: The claims of the custom token that opens the session.
+    /// - Parameters:
+    ///   - account: The account at the time of the proof of who signs in.
+    ///   - claims: The claims of the custom token that opens the session.
+    /// - Throws: `IdentityError.sessionEnded` if all sessions were ended since that proof, which may have
+    ///   been a password that the account no longer has.
     func openSession(
         _ account: Account, _ provider: SignInProvider, claims: JSONObject = [:], now: Int64
     ) async throws -> String {
         let token = RandomBytes.token()
         try await database.transaction { database in
-            try database.execute(
-                "UPDATE account SET last_login_at=? WHERE id=?", [.integer(now * 1000), .text(account.id)])
+            let changed = try database.execute(
+                "UPDATE account SET last_login_at=? WHERE id=? AND valid_since=? AND disabled=0",
+                [.integer(now * 1000), .text(account.id), .integer(account.validSince)])
+            guard changed == 1 else { throw IdentityError.sessionEnded }
             try database.execute(
                 "INSERT INTO session(token, account, provider, authenticated_at, claims) VALUES(?,?,?,?,?)",
                 [
-                    .blob(SHA256.hash(token).bytes), .text(account.id), .text(provider.rawValue), .integer(now),
+                    .blob(SHA256.hash(token).bytes), .text(account.id), .text(provider.rawValue),
+                    .integer(account.tokenTime(now: now)),
                     claims.keys.isEmpty ? .null : .text(JSON.object(claims).text),
                 ])
             try database.execute(
@@ -229,11 +263,6 @@ struct AccountStore: Sendable {
         text.flatMap { try? JSON(parsing: $0, depth: 16) }?.objectValue ?? [:]
     }
 
-    /// Ends all sessions of an account.
-    func closeSessions(of id: String) async throws {
-        try await database.transaction { try $0.execute("DELETE FROM session WHERE account=?", [.text(id)]) }
-    }
-
     // MARK: codes
 
     func addInvitation(_ digest: [UInt8], uses: Int, expiresAt: Int64, now: Int64) async throws {
@@ -254,12 +283,15 @@ struct AccountStore: Sendable {
         }
     }
 
-    /// Adds a code that sets the account's password, and removes its earlier codes.
-    func addPasswordCode(_ digest: [UInt8], for id: String, expiresAt: Int64) async throws {
-        try await database.transaction { database in
-            try database.execute("DELETE FROM password_code WHERE account=?", [.text(id)])
+    /// Adds a code that sets the account's password, and removes its earlier codes. Throws
+    /// `.userNotFound` if the account has another address now than `account` has, to which the code is
+    /// mailed.
+    func addPasswordCode(_ digest: [UInt8], for account: Account, expiresAt: Int64) async throws {
+        try await withAccount(account.id) { current, database in
+            guard current.email == account.email else { throw IdentityError.addressChanged }
+            try database.execute("DELETE FROM password_code WHERE account=?", [.text(account.id)])
             try database.execute(
-                "INSERT INTO password_code VALUES(?,?,?)", [.blob(digest), .text(id), .integer(expiresAt)])
+                "INSERT INTO password_code VALUES(?,?,?)", [.blob(digest), .text(account.id), .integer(expiresAt)])
         }
     }
 
@@ -275,24 +307,38 @@ struct AccountStore: Sendable {
         }
     }
 
-    /// Sets the password of the code's account, uses up the code, and ends all sessions. Returns
-    /// false if the code was used or expired meanwhile.
-    func setPassword(_ hash: PasswordHash, passwordCode digest: [UInt8], now: Int64) async throws -> Bool {
-        try await database.transaction { database in
-            let account = try database.first(
-                "SELECT account FROM password_code WHERE code=? AND expires_at>?", [.blob(digest), .integer(now)]
-            ) { $0.text(0) }
-            guard let account,
-                try database.execute("DELETE FROM password_code WHERE code=?", [.blob(digest)]) == 1
-            else { return false }
-            try database.execute("DELETE FROM password_code WHERE account=?", [.text(account)])
-            try database.execute("DELETE FROM session WHERE account=?", [.text(account)])
-            try database.execute(
-                "UPDATE account SET password=?, password_cost=?, password_updated_at=?, valid_since=? WHERE id=?",
-                [.blob(hash.bytes), .int(hash.cost), .integer(now * 1000), .integer(now), .text(account)])
-            try database.notifyServers()
-            return true
+    /// Sets the password of an account, uses up the code that allows it, and ends all other codes and
+    /// all sessions.
+    ///
+    /// If the address is not verified, a stranger may have signed up with it, and linked a provider.
+    ///
+    /// - Parameter clock: Returns the time at which the sessions end. Hashing may have taken longer than a
+    ///   second, in which tokens were issued.
+    /// - Throws: `IdentityError` with `.invalidCode` if the code was used or has expired, or with
+    ///   `.userDisabled`.
+    func setPassword(
+        of id: String, _ hash: PasswordHash, passwordCode digest: [UInt8], clock: @escaping @Sendable () -> Int64
+    ) async throws -> Account {
+        try await change(id) { account, database in
+            guard !account.isDisabled else { throw IdentityError.accountDisabled }
+            let now = clock()
+            let taken = try database.execute(
+                "DELETE FROM password_code WHERE code=? AND account=? AND expires_at>?",
+                [.blob(digest), .text(id), .integer(now)])
+            guard taken == 1 else { throw IdentityError.invalidPasswordCode }
+            return AccountChange(
+                values: Self.values(of: hash, now: now),
+                removedProviders: account.isEmailVerified ? [] : Set(account.links.map(\.provider)),
+                endsSessionsAt: now, endsMailedCodes: true)
         }
+    }
+
+    /// Returns the columns of a password; nil removes it.
+    static func values(of hash: PasswordHash?, now: Int64) -> [(column: String, value: StoredValue)] {
+        [
+            ("password", .optional(hash?.bytes)), ("password_cost", .optional(hash.map { Int64($0.cost) })),
+            ("password_updated_at", .optional(hash == nil ? nil : now * 1000)),
+        ]
     }
 
     // MARK: quotas
@@ -428,7 +474,7 @@ struct AccountStore: Sendable {
     private static let invalidInvitation = IdentityError(
         .invalidCode, "The invitation is unknown, used up or expired. Ask the server's administrator for another.")
 
-    private static let emailExists = IdentityError(
+    static let emailExists = IdentityError(
         .emailExists, "An account with this e-mail exists already. Sign in to it, or take another e-mail.")
 
     /// Returns a new id in the form of Firebase's: 28 letters and digits, with 166 random bits.

@@ -32,7 +32,7 @@ extension Accounts {
             throw IdentityError(.invalidEmail, "An anonymous account has no password to set.")
         }
         let code = OneTimeCode.make()
-        try await store.addPasswordCode(OneTimeCode.digest(code), for: account.id, expiresAt: expiresAt)
+        try await store.addPasswordCode(OneTimeCode.digest(code), for: account, expiresAt: expiresAt)
         return code
     }
 

@@ -40,6 +40,8 @@ package final class Accounts: Sendable {
     let store: AccountStore
     let revocations = Revocations()
     let issuer: TokenIssuer
+    /// Returns the time inside a transaction, in which a time that was passed in may have gone by.
+    private let clock: @Sendable () -> Int64
     private let passwordCost: Int
     private let policy: Policy
     private let hasher = PasswordHasher()
@@ -48,8 +50,12 @@ package final class Accounts: Sendable {
     /// The hash to compare with if there is no account, so that the response time reveals nothing.
     private let decoy: PasswordHash
 
-    init(_ store: AccountStore, _ issuer: TokenIssuer, passwordCost: Int, _ policy: Policy = Policy()) throws {
+    init(
+        _ store: AccountStore, _ issuer: TokenIssuer, passwordCost: Int, _ policy: Policy = Policy(),
+        clock: @escaping @Sendable () -> Int64
+    ) throws {
         self.store = store
+        self.clock = clock
         self.policy = policy
         self.issuer = issuer
         limits = store.database.isShared ? .database(store.database) : .memory(RateLimitsInMemory())
@@ -154,7 +160,7 @@ package final class Accounts: Sendable {
             }
             throw IdentityError(.invalidCredentials, "The e-mail or the password is wrong.")
         }
-        guard !account.isDisabled else { throw Self.disabled }
+        guard !account.isDisabled else { throw IdentityError.accountDisabled }
         try await limits.withSignIns(to: email, from: address, now: now) {
             $0.succeed(account: email, address: address, now: now)
         }
@@ -167,10 +173,8 @@ package final class Accounts: Sendable {
             throw IdentityError(.tokenExpired, "The session is over; sign in again.")
         }
         let (account, time) = (session.account, session.authenticatedAt)
-        guard !account.isDisabled else { throw Self.disabled }
-        guard time >= account.validSince else {
-            throw IdentityError(.tokenExpired, "The session was ended by a change of password; sign in again.")
-        }
+        guard !account.isDisabled else { throw IdentityError.accountDisabled }
+        guard time >= account.validSince else { throw IdentityError.sessionEnded }
         let idToken = try issuer.token(
             for: account, provider: session.provider, claims: session.claims, authenticatedAt: time, now: now)
         return Tokens(account: account, idToken: idToken, refreshToken: token)
@@ -184,11 +188,29 @@ package final class Accounts: Sendable {
         guard let account = try await store.account(id: token.userID) else {
             throw IdentityError(.userNotFound, "The account does not exist any more; sign in again.")
         }
-        guard !account.isDisabled else { throw Self.disabled }
-        guard token.issuedAt >= account.validSince else {
-            throw IdentityError(.tokenExpired, "The session was ended by a change of password; sign in again.")
-        }
+        try Self.check(token, for: account)
         return account
+    }
+
+    /// Throws if an account is disabled, or has revoked a token.
+    static func check(_ token: VerifiedToken, for account: Account) throws {
+        guard !account.isDisabled else { throw IdentityError.accountDisabled }
+        guard token.issuedAt >= account.validSince else { throw IdentityError.sessionEnded }
+    }
+
+    /// Returns a new code for an account, which is mailed to its address, or to `newEmail`.
+    ///
+    /// - Parameter token: The ID token of the account that asks; nil for an administrator.
+    func mailCode(
+        _ kind: MailCodes.Kind, for account: Account, newEmail: String? = nil, token: VerifiedToken?, now: Int64
+    ) async throws -> String {
+        guard let email = account.email else { throw IdentityError.addressChanged }
+        let entry = MailCodes.Entry(kind: kind, email: email, account: account.id, newEmail: newEmail)
+        return try await store.withAccount(account.id) { current, database in
+            if let token { try Self.check(token, for: current) }
+            guard current.email == email else { throw IdentityError.addressChanged }
+            return try MailCodes.add(entry, now: now, in: database)
+        }
     }
 
     /// Returns the id of the account with an e-mail address; nil if there is none. For signed-in
@@ -250,71 +272,79 @@ package final class Accounts: Sendable {
         _ token: VerifiedToken, _ changes: Changes, address: NetworkAddress, now: Int64
     ) async throws -> (account: Account, tokens: Tokens?) {
         let account = try await account(of: token)
-        let removed = changes.removedProviders
-        if !removed.isEmpty {
+        // Refuses before the password is hashed, which takes long.
+        _ = try Self.change(of: account, changes, password: nil, token, now: now)
+        var hash: PasswordHash?
+        if let password = changes.password { hash = try await self.hash(password, for: address) }
+        let changed = try await store.change(account.id) { [hash, clock] current, _ in
+            try Self.check(token, for: current)
+            // Hashing may have taken longer than a second, in which tokens were issued.
+            return try Self.change(of: current, changes, password: hash, token, now: clock())
+        }
+        guard changes.email != nil || changes.password != nil else { return (changed, nil) }
+        if changed.validSince > account.validSince { try await reload(now: now) }
+        let provider: SignInProvider =
+            changed.hasPassword ? .password : SignInProvider(rawValue: token.provider)
+        return (changed, try await signedIn(changed, provider, now: now))
+    }
+
+    /// Decides what the changes that a user asks for change in the account.
+    private static func change(
+        of account: Account, _ changes: Changes, password hash: PasswordHash?, _ token: VerifiedToken, now: Int64
+    ) throws -> AccountChange {
+        var change = AccountChange(removedProviders: changes.removedProviders)
+        if !change.removedProviders.isEmpty {
             let ways = account.links.map(\.provider) + (account.hasPassword ? ["password"] : [])
-            guard ways.isEmpty || ways.contains(where: { !removed.contains($0) }) else {
+            guard ways.isEmpty || ways.contains(where: { !change.removedProviders.contains($0) }) else {
                 throw IdentityError(
                     .notAllowed, "This is the account's last way to sign in, and cannot be removed.")
             }
-            try Self.checkFresh(token, now: now)
-            try await store.links.remove(removed, from: account.id)
-        }
-        var values: [(column: String, value: StoredValue)] = []
-        if account.hasPassword, removed.contains("password") {
-            values += [("password", .null), ("password_cost", .null), ("password_updated_at", .null)]
-        }
-        if let email = changes.email {
-            let email = try Self.normalized(email)
-            if email != account.email {
-                values += [("email", .text(email)), ("email_verified", 0)]
+            try checkFresh(token, now: now)
+            if account.hasPassword, change.removedProviders.contains("password") {
+                change.values += AccountStore.values(of: nil, now: now)
             }
+        }
+        if let email = try changes.email.map(normalized), email != account.email {
+            change.values += [("email", .text(email)), ("email_verified", 0)]
         }
         if let password = changes.password {
             guard account.email != nil || changes.email != nil else {
                 throw IdentityError(.invalidEmail, "A password needs an e-mail to sign in with.")
             }
-            try Self.check(password)
+            try check(password)
         } else if changes.email != nil, !account.hasPassword, account.links.isEmpty {
             // Without a password, the account could not be signed in to, and its address would be
             // unavailable to others.
             throw IdentityError(.weakPassword, "An e-mail needs a password to sign in with.")
         }
         if !account.isAnonymous, changes.email != nil || changes.password != nil {
-            try Self.checkFresh(token, now: now)
+            try checkFresh(token, now: now)
         }
-        if let password = changes.password {
-            let hash = try await hash(password, for: address)
-            values += [
-                ("password", .blob(hash.bytes)), ("password_cost", .int(hash.cost)),
-                ("password_updated_at", .integer(now * 1000)),
-            ]
-            if account.hasPassword { values.append(("valid_since", .integer(now))) }
+        if let hash {
+            change.values.removeAll { $0.column.hasPrefix("password") }
+            change.values += AccountStore.values(of: hash, now: now)
+            if account.hasPassword { change.endsSessionsAt = now }
         }
-        if let name = changes.displayName { values.append(("display_name", name.isEmpty ? .null : .text(name))) }
-        if let url = changes.photoURL { values.append(("photo_url", url.isEmpty ? .null : .text(url))) }
-        let changed = try await store.update(account.id, values)
-        guard changes.email != nil || changes.password != nil else { return (changed, nil) }
-        if changes.password != nil, account.hasPassword {
-            try await store.closeSessions(of: account.id)
-            try await reload(now: now)
+        if let name = changes.displayName {
+            change.values.append(("display_name", name.isEmpty ? .null : .text(name)))
         }
-        let provider: SignInProvider =
-            changed.hasPassword ? .password : SignInProvider(rawValue: token.provider)
-        return (changed, try await signedIn(changed, provider, now: now))
+        if let url = changes.photoURL { change.values.append(("photo_url", url.isEmpty ? .null : .text(url))) }
+        return change
     }
 
     package func delete(_ token: VerifiedToken, now: Int64) async throws {
         let account = try await account(of: token)
-        if account.hasPassword { try Self.checkFresh(token, now: now) }
-        try await store.delete(account.id, now: now)
+        try await store.delete(account.id, now: now) { account in
+            try Self.check(token, for: account)
+            if account.hasPassword { try Self.checkFresh(token, now: now) }
+        }
         try await reload(now: now)
     }
 
     /// Returns the account whose password a code may set. Throws `.invalidCode`.
     package func account(passwordCode code: String, now: Int64) async throws -> Account {
         guard let account = try await store.account(passwordCode: OneTimeCode.digest(code), now: now) else {
-            throw Self.invalidPasswordCode
+            throw IdentityError.invalidPasswordCode
         }
         return account
     }
@@ -328,14 +358,14 @@ package final class Accounts: Sendable {
     ) async throws -> Account {
         let digest = OneTimeCode.digest(code)
         guard let account = try await store.account(passwordCode: digest, now: now) else {
-            throw Self.invalidPasswordCode
+            throw IdentityError.invalidPasswordCode
         }
-        guard !account.isDisabled else { throw Self.disabled }
+        guard !account.isDisabled else { throw IdentityError.accountDisabled }
         try Self.check(password)
         let hash = try await hash(password, for: address)
-        guard try await store.setPassword(hash, passwordCode: digest, now: now) else { throw Self.invalidPasswordCode }
+        let changed = try await store.setPassword(of: account.id, hash, passwordCode: digest, clock: clock)
         try await reload(now: now)
-        return account
+        return changed
     }
 
     /// Reloads the revocations and quotas after another process has changed accounts.
@@ -358,7 +388,7 @@ package final class Accounts: Sendable {
     ) async throws -> Tokens {
         let refreshToken = try await store.openSession(account, provider, claims: claims, now: now)
         let idToken = try issuer.token(
-            for: account, provider: provider, claims: claims, authenticatedAt: now, now: now)
+            for: account, provider: provider, claims: claims, authenticatedAt: account.tokenTime(now: now), now: now)
         return Tokens(account: account, idToken: idToken, refreshToken: refreshToken)
     }
 
@@ -392,8 +422,4 @@ package final class Accounts: Sendable {
 
     private static let emailExists = IdentityError(
         .emailExists, "An account with this e-mail exists already. Sign in to it instead.")
-    private static let invalidPasswordCode = IdentityError(
-        .invalidCode, "The code is unknown, used or expired. Ask the server's administrator for another.")
-
-    static let disabled = IdentityError(.userDisabled, "The account is disabled; ask the server's administrator.")
 }

@@ -22,7 +22,7 @@ struct ExternalSignIn: Sendable {
         let now = server.now()
         let token = try server.serviceKeys.customToken(text, now: now)
         let found = try await store.account(id: token.userID)
-        if let found, found.isDisabled { throw Accounts.disabled }
+        if let found, found.isDisabled { throw IdentityError.accountDisabled }
         let account =
             if let found { found } else {
                 try await store.create(
@@ -51,15 +51,23 @@ struct ExternalSignIn: Sendable {
         guard entry.email == email else { throw ToolkitRefusal("INVALID_EMAIL") }
         let found = try await store.account(email: email)?.0
         if let token { return try await link(email, code: code, usedBy: found, to: token, now: now) }
-        if let found, found.isDisabled { throw Accounts.disabled }
-        let invitation = found == nil ? try await accounts.admit(origin, now: now) : nil
-        try await take(code, now: now)
-        var account =
-            if let found { found } else {
-                try await store.create(
-                    email: email, password: nil, displayName: nil, invitation: invitation, isManaged: true, now: now)
+        let account: Account
+        if let found {
+            account = try await store.change(found.id) { [server] current, database in
+                guard current.email == email else { throw MailCodes.invalid }
+                guard !current.isDisabled else { throw IdentityError.accountDisabled }
+                try MailCodes.take(code, for: .signIn, now: now, in: database)
+                return current.isEmailVerified
+                    ? AccountChange() : try Self.confirmation(of: current, now: server.now(), in: database)
             }
-        if !account.isEmailVerified { account = try await confirm(account, now: now) }
+            if account.validSince > found.validSince { try await accounts.reload(now: now) }
+        } else {
+            let invitation = try await accounts.admit(origin, now: now)
+            try await store.mailCodes.take(code, for: .signIn, now: now)
+            account = try await store.create(
+                email: email, password: nil, displayName: nil, invitation: invitation, isEmailVerified: true,
+                isManaged: true, now: now)
+        }
         return Outcome(tokens: try await accounts.signedIn(account, .password, now: now), isNew: found == nil)
     }
 
@@ -74,54 +82,50 @@ struct ExternalSignIn: Sendable {
         if let owner, owner.id != account.id {
             throw IdentityError(.emailExists, "An account with this e-mail exists already. Sign in to it.")
         }
-        guard account.email == nil || account.email == email else {
-            throw ToolkitRefusal("OPERATION_NOT_ALLOWED : The account has another address (VERIFY_AND_CHANGE_EMAIL).")
+        let changed = try await store.change(account.id) { current, database in
+            try Accounts.check(token, for: current)
+            guard current.email == nil || current.email == email else {
+                throw ToolkitRefusal(
+                    "OPERATION_NOT_ALLOWED : The account has another address (VERIFY_AND_CHANGE_EMAIL).")
+            }
+            if !current.isAnonymous { try Accounts.checkFresh(token, now: now) }
+            try MailCodes.take(code, for: .signIn, now: now, in: database)
+            return AccountChange(values: [("email", .text(email)), ("email_verified", 1)])
         }
-        if !account.isAnonymous { try Accounts.checkFresh(token, now: now) }
-        try await take(code, now: now)
-        let changed = try await store.update(account.id, [("email", .text(email)), ("email_verified", 1)])
         return Outcome(tokens: try await accounts.signedIn(changed, .password, now: now), isNew: false)
     }
 
-    private func take(_ code: String, now: Int64) async throws {
-        guard try await store.mailCodes.take(code, for: .signIn, now: now) != nil else {
-            throw ToolkitRefusal("INVALID_OOB_CODE")
-        }
-    }
-
-    /// Marks the address of an account as that of its user, who has just proved it.
+    /// Returns the change that gives an account to the user who has just proved its address.
     ///
     /// The account was made without that proof: a stranger can sign up with the address of another user,
-    /// and wait for that user to sign in. So its password and its providers no longer sign in.
-    private func confirm(_ account: Account, now: Int64) async throws -> Account {
-        guard account.hasPassword || !account.links.isEmpty else {
-            return try await store.update(account.id, [("email_verified", 1)])
-        }
-        try await store.links.remove(Set(account.links.map(\.provider)), from: account.id)
-        let changed = try await store.update(
-            account.id,
-            [
-                ("email_verified", 1), ("valid_since", .integer(now)), ("password", .null), ("password_cost", .null),
-                ("password_updated_at", .null),
-            ])
-        try await store.closeSessions(of: account.id)
-        try await accounts.reload(now: now)
-        return changed
+    /// and wait for that user to sign in. So nothing by which the stranger could sign in stays: no
+    /// password, provider, session, token or code. Neither do the mails in the morning, to which the
+    /// stranger would have subscribed that user.
+    private static func confirmation(
+        of account: Account, now: Int64, in database: any AccountTransaction
+    ) throws -> AccountChange {
+        try MorningMails.remove(account.id, in: database)
+        return AccountChange(
+            values: AccountStore.values(of: nil, now: now) + [("email_verified", 1)],
+            removedProviders: Set(account.links.map(\.provider)), endsSessionsAt: now, endsMailedCodes: true)
     }
 
     /// Applies the code of a mail that verifies or changes an address. Returns the account.
     func apply(code: String) async throws -> Account {
         let now = server.now()
         guard let entry = try await store.mailCodes.entry(of: code, now: now), let id = entry.account,
-            let account = try await store.account(id: id), account.email == entry.email, entry.kind != .signIn,
-            try await store.mailCodes.take(code, for: entry.kind, now: now) != nil
-        else { throw ToolkitRefusal("INVALID_OOB_CODE") }
-        guard !account.isDisabled else { throw Accounts.disabled }
-        guard let new = entry.newEmail else { return try await store.update(id, [("email_verified", 1)]) }
-        let changed = try await store.update(
-            id, [("email", .text(new)), ("email_verified", 1), ("valid_since", .integer(now))])
-        try await store.closeSessions(of: id)
-        try await accounts.reload(now: now)
+            entry.kind != .signIn, let found = try await store.account(id: id)
+        else { throw MailCodes.invalid }
+        let changed = try await store.change(id) { [server] account, database in
+            guard account.email == entry.email else { throw MailCodes.invalid }
+            guard !account.isDisabled else { throw IdentityError.accountDisabled }
+            try MailCodes.take(code, for: entry.kind, now: now, in: database)
+            guard let new = entry.newEmail else { return AccountChange(values: [("email_verified", 1)]) }
+            return AccountChange(
+                values: [("email", .text(new)), ("email_verified", 1)], endsSessionsAt: server.now(),
+                endsMailedCodes: true)
+        }
+        if changed.validSince > found.validSince { try await accounts.reload(now: now) }
         return changed
     }
 
@@ -148,21 +152,22 @@ struct ExternalSignIn: Sendable {
         let owner = try await store.links.account(provider: identity.link.provider, subject: identity.link.subject)
         if let token {
             let account = try await accounts.account(of: token)
-            if owner != account.id {
-                guard owner == nil else {
-                    throw IdentityError(
-                        .alreadyLinked, "This account at \(identity.link.provider) signs in to another account.")
-                }
-                try await store.links.add(identity.link, to: account.id)
+            let conflict = ProviderLinks.conflict(identity.link.provider)
+            guard owner == nil || owner == account.id else { throw conflict }
+            let changed = try await store.change(account.id, conflict: conflict) { current, database in
+                try Accounts.check(token, for: current)
+                return AccountChange(
+                    values: try Self.completion(of: current, with: identity, in: database),
+                    link: current.isLinked(to: identity.link) ? nil : identity.link)
             }
-            let changed = try await complete(account, with: identity)
             return .signedIn(Outcome(tokens: try await accounts.signedIn(changed, provider, now: now), isNew: false))
         }
         if let owner {
-            guard let account = try await store.account(id: owner) else {
+            // The link may have been removed meanwhile.
+            guard let account = try await store.account(id: owner), account.isLinked(to: identity.link) else {
                 throw IdentityError(.userNotFound, "The account does not exist any more.")
             }
-            guard !account.isDisabled else { throw Accounts.disabled }
+            guard !account.isDisabled else { throw IdentityError.accountDisabled }
             return .signedIn(Outcome(tokens: try await accounts.signedIn(account, provider, now: now), isNew: false))
         }
         let email = identity.isEmailVerified ? try identity.link.email.map(Accounts.normalized) : nil
@@ -173,29 +178,32 @@ struct ExternalSignIn: Sendable {
         let invitation = try await accounts.admit(origin, now: now)
         let account = try await store.create(
             email: email, password: nil, displayName: identity.link.displayName, invitation: invitation,
-            link: identity.link, now: now)
-        let changed = try await complete(account, with: identity)
+            isEmailVerified: email != nil, link: identity.link, now: now)
+        let changed = try await store.change(account.id) { current, database in
+            guard current.validSince == account.validSince else { throw IdentityError.sessionEnded }
+            return AccountChange(values: try Self.completion(of: current, with: identity, in: database))
+        }
         return .signedIn(Outcome(tokens: try await accounts.signedIn(changed, provider, now: now), isNew: true))
     }
 
-    /// Takes over from the provider what the account does not have.
-    private func complete(_ account: Account, with identity: FederatedIdentity) async throws -> Account {
-        var account = account
+    /// Returns what the provider knows and the account does not have.
+    private static func completion(
+        of account: Account, with identity: FederatedIdentity, in database: any AccountTransaction
+    ) throws -> [(column: String, value: StoredValue)] {
+        var values: [(column: String, value: StoredValue)] = []
         if account.displayName == nil, let name = identity.link.displayName {
-            account = try await store.update(account.id, [("display_name", .text(name))])
+            values.append(("display_name", .text(name)))
         }
-        if account.photoURL == nil, let url = identity.link.photoURL {
-            account = try await store.update(account.id, [("photo_url", .text(url))])
-        }
+        if account.photoURL == nil, let url = identity.link.photoURL { values.append(("photo_url", .text(url))) }
         guard identity.isEmailVerified, let email = try identity.link.email.map(Accounts.normalized) else {
-            return try await store.account(id: account.id) ?? account
+            return values
         }
-        if account.email == email, !account.isEmailVerified {
-            return try await store.update(account.id, [("email_verified", 1)])
+        if account.email == email, !account.isEmailVerified { values.append(("email_verified", 1)) }
+        if account.email == nil,
+            try database.first("SELECT 1 FROM account WHERE email=?", [.text(email)], { _ in true }) == nil
+        {
+            values += [("email", .text(email)), ("email_verified", 1)]
         }
-        if account.email == nil, try await store.account(email: email) == nil {
-            return try await store.update(account.id, [("email", .text(email)), ("email_verified", 1)])
-        }
-        return try await store.account(id: account.id) ?? account
+        return values
     }
 }

@@ -25,18 +25,20 @@ struct MailCodes: Sendable {
 
     /// Returns a new code. Earlier codes of the address for the same purpose stop working.
     func add(_ entry: Entry, now: Int64) async throws -> String {
+        try await database.transaction { try Self.add(entry, now: now, in: $0) }
+    }
+
+    static func add(_ entry: Entry, now: Int64, in database: any AccountTransaction) throws -> String {
         let code = OneTimeCode.make()
-        try await database.transaction { database in
-            try database.execute(
-                "DELETE FROM mail_code WHERE expires_at<=? OR email=? AND kind=?",
-                [.integer(now), .text(entry.email), .text(entry.kind.rawValue)])
-            try database.execute(
-                "INSERT INTO mail_code(code, kind, email, account, new_email, expires_at) VALUES(?,?,?,?,?,?)",
-                [
-                    .blob(OneTimeCode.digest(code)), .text(entry.kind.rawValue), .text(entry.email),
-                    .optional(entry.account), .optional(entry.newEmail), .integer(now + Self.lifetime),
-                ])
-        }
+        try database.execute(
+            "DELETE FROM mail_code WHERE expires_at<=? OR email=? AND kind=?",
+            [.integer(now), .text(entry.email), .text(entry.kind.rawValue)])
+        try database.execute(
+            "INSERT INTO mail_code(code, kind, email, account, new_email, expires_at) VALUES(?,?,?,?,?,?)",
+            [
+                .blob(OneTimeCode.digest(code)), .text(entry.kind.rawValue), .text(entry.email),
+                .optional(entry.account), .optional(entry.newEmail), .integer(now + lifetime),
+            ])
         return code
     }
 
@@ -45,16 +47,26 @@ struct MailCodes: Sendable {
         try await database.read { try Self.entry(OneTimeCode.digest(code), now: now, in: $0) }
     }
 
-    /// Uses up a code. Returns nil if it is not for that purpose, or was used or expired meanwhile.
-    func take(_ code: String, for kind: Kind, now: Int64) async throws -> Entry? {
-        let digest = OneTimeCode.digest(code)
-        return try await database.transaction { database in
-            guard let entry = try Self.entry(digest, now: now, in: database), entry.kind == kind,
-                try database.execute("DELETE FROM mail_code WHERE code=?", [.blob(digest)]) == 1
-            else { return nil }
-            return entry
-        }
+    /// Uses up a code.
+    ///
+    /// - Throws: `ToolkitRefusal` if it is not for that purpose, or was used or expired meanwhile.
+    @discardableResult
+    func take(_ code: String, for kind: Kind, now: Int64) async throws -> Entry {
+        try await database.transaction { try Self.take(code, for: kind, now: now, in: $0) }
     }
+
+    @discardableResult
+    static func take(
+        _ code: String, for kind: Kind, now: Int64, in database: any AccountTransaction
+    ) throws -> Entry {
+        let digest = OneTimeCode.digest(code)
+        guard let entry = try entry(digest, now: now, in: database), entry.kind == kind,
+            try database.execute("DELETE FROM mail_code WHERE code=?", [.blob(digest)]) == 1
+        else { throw invalid }
+        return entry
+    }
+
+    static let invalid = ToolkitRefusal("INVALID_OOB_CODE")
 
     private static func entry(_ digest: [UInt8], now: Int64, in database: any AccountTransaction) throws -> Entry? {
         let found = try database.first(

@@ -54,7 +54,11 @@ package struct MorningMails: Sendable {
 
     /// Ends the mails of an account.
     func remove(_ account: String) async throws {
-        try await database.transaction { try $0.execute("DELETE FROM morning_mail WHERE account=?", [.text(account)]) }
+        try await database.transaction { try Self.remove(account, in: $0) }
+    }
+
+    static func remove(_ account: String, in database: any AccountTransaction) throws {
+        try database.execute("DELETE FROM morning_mail WHERE account=?", [.text(account)])
     }
 
     /// Ends the mails with a token. It is no error if they have ended.

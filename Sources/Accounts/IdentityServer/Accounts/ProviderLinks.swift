@@ -21,8 +21,13 @@ struct ProviderLinks: Sendable {
         do {
             try await database.transaction { try Self.insert(link, for: account, in: $0) }
         } catch is ConstraintViolation {
-            throw IdentityError(.alreadyLinked, "This account at \(link.provider) signs in to another account.")
+            throw Self.conflict(link.provider)
         }
+    }
+
+    /// The error for a provider's account that signs in to another account.
+    static func conflict(_ provider: String) -> IdentityError {
+        IdentityError(.alreadyLinked, "This account at \(provider) signs in to another account.")
     }
 
     func remove(_ providers: Set<String>, from account: String) async throws {

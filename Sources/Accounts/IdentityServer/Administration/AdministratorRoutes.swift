@@ -11,6 +11,8 @@ struct AdministratorRoutes: Sendable {
     /// The maximum number of accounts that one call names.
     private static let batchLimit = 1000
     private static let bodyLimit = 8 << 20
+    /// The last second of the year 9999, in seconds since 1970.
+    private static let lastTime: Int64 = 253_402_300_799
 
     /// Whether an administrator's `accounts:…` without a project means one of these calls.
     static func handles(_ call: String) -> Bool {
@@ -133,20 +135,16 @@ struct AdministratorRoutes: Sendable {
             values.append(("email", .text(email)))
             if body["emailVerified"] == nil { values.append(("email_verified", 0)) }
         }
-        var endsSessions = false
+        var change = AccountChange(endsMailedCodes: true)
         if let password = body["password"]?.stringValue {
             try Accounts.check(password)
             let hash = try await accounts.hash(password, for: address)
-            values += [
-                ("password", .blob(hash.bytes)), ("password_cost", .int(hash.cost)),
-                ("password_updated_at", .integer(server.now() * 1000)),
-            ]
-            if body["validSince"] == nil { values.append(("valid_since", .integer(server.now()))) }
-            endsSessions = true
+            values += AccountStore.values(of: hash, now: server.now())
+            change.endsSessionsAt = server.now()
         }
         if let value = body["validSince"] {
             let since = value.stringValue.flatMap { Int64($0) } ?? value.integerValue
-            guard let since, since >= 0 else { throw ToolkitRefusal("INVALID_REQUEST") }
+            guard let since, (0...Self.lastTime).contains(since) else { throw ToolkitRefusal("INVALID_REQUEST") }
             values.append(("valid_since", .integer(since)))
         }
         for attribute in body["deleteAttribute"]?.arrayValue ?? [] {
@@ -154,25 +152,25 @@ struct AdministratorRoutes: Sendable {
             case "DISPLAY_NAME"?: values.append(("display_name", .null))
             case "PHOTO_URL"?: values.append(("photo_url", .null))
             case "EMAIL"?: values += [("email", .null), ("email_verified", 0)]
-            case "PASSWORD"?: values += [("password", .null), ("password_cost", .null), ("password_updated_at", .null)]
+            case "PASSWORD"?: values += AccountStore.values(of: nil, now: server.now())
             default: throw ToolkitRefusal("INVALID_REQUEST : This attribute cannot be deleted.")
             }
         }
         let removed = Set((body["deleteProvider"]?.arrayValue ?? []).compactMap(\.stringValue)).subtracting(["phone"])
-        if !removed.isEmpty { try await accounts.store.links.remove(removed, from: id) }
-        if removed.contains("password") { values += [("password", .null), ("password_cost", .null)] }
+        change.removedProviders = removed
+        if removed.contains("password") { values += AccountStore.values(of: nil, now: server.now()) }
         if let link = body["linkProviderUserInfo"], let provider = link["providerId"]?.stringValue,
             let subject = link["rawId"]?.stringValue
         {
-            try await accounts.store.links.add(
-                ProviderLink(
-                    provider: provider, subject: subject, email: link["email"]?.stringValue,
-                    displayName: link["displayName"]?.stringValue, photoURL: link["photoUrl"]?.stringValue), to: id)
+            change.link = ProviderLink(
+                provider: provider, subject: subject, email: link["email"]?.stringValue,
+                displayName: link["displayName"]?.stringValue, photoURL: link["photoUrl"]?.stringValue)
         }
         var last: [String: Int] = [:]
         for (index, value) in values.enumerated() { last[value.column] = index }
-        let changed = try await accounts.store.update(id, values.enumerated().filter { last[$1.column] == $0 }.map(\.1))
-        if endsSessions { try await accounts.store.closeSessions(of: id) }
+        change.values = values.enumerated().filter { last[$1.column] == $0 }.map(\.1)
+        let conflict = change.link.map { ProviderLinks.conflict($0.provider) } ?? AccountStore.emailExists
+        let changed = try await accounts.store.change(id, conflict: conflict) { [change] _, _ in change }
         try await accounts.reload(now: server.now())
         var answer = changed.json
         answer["kind"] = "identitytoolkit#SetAccountInfoResponse"

@@ -25,12 +25,19 @@ struct MailRoutes: Sendable {
         }
         let now = server.now()
         let asked = try body["email"]?.stringValue.map(Accounts.normalized)
-        if !isAdministrator, !server.isEmulator {
-            try await server.accounts.countMail(to: asked, from: address, now: now)
-        }
+        let new = try body["newEmail"]?.stringValue.map(Accounts.normalized)
+        let token = try body["idToken"]?.stringValue.map { try server.authenticator.verify($0) }
         var signedIn: Account?
-        if let idToken = body["idToken"]?.stringValue {
-            signedIn = try await server.accounts.account(of: try server.authenticator.verify(idToken))
+        if let token { signedIn = try await server.accounts.account(of: token) }
+        if !isAdministrator, !server.isEmulator {
+            // The count is of the address that gets the mail.
+            let recipient =
+                switch type {
+                case "VERIFY_EMAIL": signedIn?.email
+                case "VERIFY_AND_CHANGE_EMAIL": new
+                default: asked
+                }
+            try await server.accounts.countMail(to: recipient, from: address, now: now)
         }
         let code: String
         let mode: String
@@ -55,8 +62,7 @@ struct MailRoutes: Sendable {
             }
             guard let address = account.email else { throw ToolkitRefusal("MISSING_EMAIL") }
             (mode, email) = ("verifyEmail", address)
-            code = try await server.accounts.store.mailCodes.add(
-                .init(kind: .verifyEmail, email: address, account: account.id, newEmail: nil), now: now)
+            code = try await server.accounts.mailCode(.verifyEmail, for: account, token: token, now: now)
         case "EMAIL_SIGNIN":
             guard let asked else { throw ToolkitRefusal("MISSING_EMAIL") }
             let account = try await server.accounts.store.account(email: asked)?.0
@@ -68,13 +74,12 @@ struct MailRoutes: Sendable {
             if isAdministrator, account == nil, let asked {
                 account = try await server.accounts.store.account(email: asked)?.0
             }
-            guard let account, let old = account.email else { throw ToolkitRefusal("USER_NOT_FOUND") }
-            guard let new = try body["newEmail"]?.stringValue.map(Accounts.normalized) else {
-                throw ToolkitRefusal("MISSING_NEW_EMAIL")
-            }
+            guard let account, account.email != nil else { throw ToolkitRefusal("USER_NOT_FOUND") }
+            guard let new else { throw ToolkitRefusal("MISSING_NEW_EMAIL") }
+            if let token { try Accounts.checkFresh(token, now: now) }
             (mode, email) = ("verifyAndChangeEmail", new)
-            code = try await server.accounts.store.mailCodes.add(
-                .init(kind: .changeEmail, email: old, account: account.id, newEmail: new), now: now)
+            code = try await server.accounts.mailCode(
+                .changeEmail, for: account, newEmail: new, token: token, now: now)
         default: throw ToolkitRefusal("INVALID_REQ_TYPE")
         }
         let link = link(mode, code, continueURL: continueURL)

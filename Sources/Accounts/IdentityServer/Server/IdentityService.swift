@@ -133,7 +133,7 @@ package final class IdentityService: Sendable {
         let policy = Accounts.Policy(
             signUp: configuration.signUp, limitsSignUps: !configuration.isEmulator,
             isBehindProxy: configuration.isBehindProxy)
-        accounts = try Accounts(store, issuer, passwordCost: configuration.passwordCost, policy)
+        accounts = try Accounts(store, issuer, passwordCost: configuration.passwordCost, policy, clock: now)
         lineage = try await store.lineage()
         self.storage = try await StorageCredentials(store, accounts.revocations)
         verifier = TokenVerifier(

@@ -95,7 +95,8 @@ struct SecurityTokenService: Sendable {
             throw Refusal("InvalidIdentityToken", "The subject of the token cannot begin an object's key.")
         }
         let credential = server.storage.issue(
-            for: token.userID, isAnonymous: token.provider == "anonymous", lifetime: lifetime, now: server.now())
+            for: token.userID, isAnonymous: token.provider == "anonymous", lifetime: lifetime, now: server.now(),
+            tokenIssuedAt: server.isEmulator ? nil : token.issuedAt)
         return Self.xml(.ok, describe(credential, token, fields))
     }
 

@@ -30,13 +30,15 @@ package final class StorageCredentials: Sendable {
     /// - Parameters:
     ///   - lifetime: The lifetime in seconds, within `lifetimes`.
     ///   - now: The time in seconds since 1970.
+    ///   - tokenIssuedAt: The time of issue of the ID token that the credential is for, with which it is
+    ///     revoked; nil for now.
     package func issue(
-        for user: String, isAnonymous: Bool = false, lifetime: Int64, now: Int64
+        for user: String, isAnonymous: Bool = false, lifetime: Int64, now: Int64, tokenIssuedAt: Int64? = nil
     ) -> StorageCredential {
         let accessKey = Self.newAccessKey("ASIA")
         let payload = JSON.object([
-            "k": .string(accessKey), "u": .string(user), "i": .integer(now), "e": .integer(now + lifetime),
-            "a": .boolean(isAnonymous),
+            "k": .string(accessKey), "u": .string(user), "i": .integer(tokenIssuedAt ?? now),
+            "e": .integer(now + lifetime), "a": .boolean(isAnonymous),
         ]).bytes
         let parts = [payload, authenticate("session", payload)]
         return StorageCredential(

@@ -29,6 +29,7 @@ struct TokenIssuer: Sendable {
         for account: Account, provider: SignInProvider, claims custom: JSONObject = [:], authenticatedAt: Int64,
         now: Int64
     ) throws -> String {
+        let issuedAt = account.tokenTime(now: now)
         var identities: JSONObject = [:]
         for link in account.links { identities[link.provider] = [.string(link.subject)] }
         if let email = account.email { identities["email"] = [.string(email)] }
@@ -37,7 +38,7 @@ struct TokenIssuer: Sendable {
         for (name, value) in custom { claims[name] = value }
         let standard: JSONObject = [
             "iss": .string(issuer), "aud": .string(project), "sub": .string(account.id),
-            "user_id": .string(account.id), "iat": .integer(now), "exp": .integer(now + Self.lifetime),
+            "user_id": .string(account.id), "iat": .integer(issuedAt), "exp": .integer(issuedAt + Self.lifetime),
             "auth_time": .integer(authenticatedAt),
             "firebase": .object([
                 "identities": .object(identities), "sign_in_provider": .string(provider.rawValue),
@@ -60,7 +61,8 @@ struct TokenIssuer: Sendable {
     func cookie(for token: VerifiedToken, lifetime: Int64, now: Int64) throws -> String {
         var claims = token.claims
         claims["iss"] = .string(cookieIssuer)
-        claims["iat"] = .integer(now)
+        // The token may have been issued a second ahead: see `Account.tokenTime`.
+        claims["iat"] = .integer(max(now, token.issuedAt))
         claims["exp"] = .integer(now + lifetime)
         return try keys.current.sign(.object(claims), now: now)
     }
