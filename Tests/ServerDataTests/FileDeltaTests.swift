@@ -79,6 +79,14 @@ struct FileDeltaTests {
             changed[place] ^= 0x41
             damaged.append(changed)
         }
+        // Lengths that no delta can have.
+        for length in [Int64.max, FileDelta.maximumLength + 1] {
+            var changed = delta
+            withUnsafeBytes(of: length.littleEndian) {
+                changed.replaceSubrange(FileDelta.mark.count..<FileDelta.headSize, with: $0)
+            }
+            damaged.append(changed)
+        }
         for delta in damaged {
             try pair.receive(delta)
             #expect(throws: ServerError.self) { try pair.received.check() }

@@ -14,6 +14,8 @@ enum FileDelta {
     /// The index that ends a delta.
     static let end = UInt32.max
     static let digestSize = 32
+    /// The largest file in bytes whose blocks all have an index.
+    static let maximumLength = (Int64(end) - 1) * Int64(FileBlocks.size)
 }
 
 /// Produces a delta from an open file, piece by piece.
@@ -37,7 +39,7 @@ final class FileDeltaWriter: Sendable {
     /// - Throws: `ServerError` for a file with more blocks than there are indexes.
     init(_ file: consuming FileDescriptor, known: [UInt8]) throws {
         length = try file.status().size
-        guard FileBlocks.count(length) < Int64(FileDelta.end) else {
+        guard length <= FileDelta.maximumLength else {
             throw ServerError(.failed, "\(file.path) is too large to be copied to a standby.")
         }
         self.file = file
@@ -102,9 +104,11 @@ struct ReceivedDelta {
 
     /// Checks that the older copy with the delta is the file that was sent. Blocks.
     ///
+    /// - Parameter target: The path at which that file is written; nil to write none.
     /// - Throws: `ServerError` with `.damaged` if it is not.
-    func check() throws {
+    func check(writing target: String? = nil) throws {
         let old = FileSystem.exists(copy) ? try OpenFile(copy) : nil
+        let output = try target.map { try OpenFile($0, [.readWrite, .create, .truncate]) }
         var hash = SHA256()
         var next: Int64 = 0
         func addOld(upTo end: Int64, of length: Int64) throws {
@@ -113,14 +117,17 @@ struct ReceivedDelta {
                 let count = FileBlocks.size(at: next, of: length)
                 let block = try old.descriptor.read(count, at: next * Int64(FileBlocks.size))
                 guard block.count == count else { throw damaged }
-                hash.update(block)
-                next += 1
+                try add(block)
             }
+        }
+        func add(_ block: [UInt8]) throws {
+            hash.update(block)
+            try output?.descriptor.write(block, at: next * Int64(FileBlocks.size))
+            next += 1
         }
         let (length, digest) = try forEachBlock { index, block, length in
             try addOld(upTo: index, of: length)
-            hash.update(block)
-            next = index + 1
+            try add(block)
         }
         try addOld(upTo: FileBlocks.count(length), of: length)
         guard hash.finish() == digest else { throw damaged }
@@ -130,7 +137,9 @@ struct ReceivedDelta {
     private final class OpenFile {
         let descriptor: FileDescriptor
 
-        init(_ path: String) throws { descriptor = try FileDescriptor(path: path, .read) }
+        init(_ path: String, _ options: OpenOptions = .read) throws {
+            descriptor = try FileDescriptor(path: path, options, mode: 0o600)
+        }
     }
 
     /// Makes the copy the file that was sent, and durable. Blocks.
@@ -150,7 +159,8 @@ struct ReceivedDelta {
         let file = try FileDescriptor(path: path, .read)
         let head = try file.read(FileDelta.headSize, at: 0)
         guard head.count == FileDelta.headSize, head.starts(with: FileDelta.mark),
-            let length = Int64(exactly: Self.number(head.dropFirst(FileDelta.mark.count)))
+            let length = Int64(exactly: Self.number(head.dropFirst(FileDelta.mark.count))),
+            length <= FileDelta.maximumLength
         else { throw damaged }
         var (position, last) = (Int64(FileDelta.headSize), Int64(-1))
         while true {
