@@ -5,6 +5,7 @@ import FirestoreProtocol
 import Glibc
 import SQLite
 import Synchronization
+import SystemIO
 import Testing
 
 struct SQLiteDocumentStoreTests {
@@ -139,6 +140,40 @@ struct SQLiteDocumentStoreTests {
             }
         }
         await store.close()
+    }
+
+    @Test func `a target that saw commits which a copy lacks starts over, an earlier one goes on`() async throws {
+        let clock = HandClock(1_000 * second)
+        var configuration = SQLiteDocumentStore.Configuration()
+        configuration.now = clock.now
+        let store = try await temporary.open(configuration)
+        let kept = try await store.commit(write(1)).commitTime
+        await store.close()
+        let path = temporary.path
+        let copy = try FileSystem.read(path)
+        let former = try await temporary.open(configuration)
+        clock.set(1_010 * second)
+        let lost = try await former.commit(write(2)).commitTime
+        var client = ListenClient(former)
+        await client.stream.add(ListenTarget(id: 2, selection: .query(query("a"))))
+        try await client.advance()
+        await former.close()
+        for suffix in ["-wal", "-shm"] { try FileSystem.remove(path + suffix) }
+        try FileSystem.replace(path, with: copy)
+        try temporary.file.takeOver(at: 1_020 * second)
+        let promoted = try await temporary.open(configuration)
+        let later = try await promoted.commit(write(3)).commitTime
+        #expect(later > lost)
+        for (time, isToken, resets) in [(lost, true, 1), (lost, false, 1), (kept, false, 0), (later, false, 0)] {
+            var resumed = ListenClient(promoted)
+            await resumed.stream.add(
+                ListenTarget(
+                    id: 2, selection: .query(query("a")), resumption: isToken ? .token(client.token) : .readTime(time)))
+            try await resumed.advance()
+            #expect(resumed.resets == resets, "\(time), token \(isToken)")
+            await resumed.stream.cancel()
+        }
+        await promoted.close()
     }
 
     @Test func `a target with a token of another database starts over`() async throws {

@@ -7,8 +7,9 @@ import SystemIO
 /// The copy of a server's data that a standby keeps.
 ///
 /// A pull gets each database as of one moment, first the documents and last the index of objects, so that every object
-/// that a document refers to is in the index. Deltas are complete and checked on disk before a copy is changed:
-/// whenever the server or the standby ends, the copy is that of some pull, or becomes it when it is promoted.
+/// that a document refers to is in the index. Until all deltas and objects of a pull are on the disk, the databases
+/// stay as they are. Then the state names the deltas, and they are applied: whenever the server or the standby ends,
+/// the copy is that of the last complete pull, or becomes it at the next pull or when it is promoted.
 package actor StandbyCopy {
     package struct Summary: Sendable {
         package var databases = 0
@@ -16,10 +17,17 @@ package actor StandbyCopy {
         package var bytes: Int64 = 0
     }
 
-    /// The ends of the names of deltas that are being received, and that are complete.
-    private static let (arriving, ready) = (".arriving", ".ready")
+    /// The ends of the names of deltas that are being received, and that are complete, and of the index that a delta
+    /// leads to.
+    private static let (arriving, ready, next) = (".arriving", ".ready", ".next")
     /// The number of objects that are requested at a time.
     private static let concurrency = 8
+    /// The number of objects that are made durable together.
+    private static let batch = 256
+    /// The maximum number of rounds for objects that are moved while they are copied.
+    private static let rounds = 5
+    /// The file with the names of the objects that were being written. After a power cut they may be incomplete.
+    private static let unsure = "standby.unsure"
 
     private let layout: DataLayout
     private let client: StandbyClient
@@ -55,51 +63,72 @@ package actor StandbyCopy {
     /// Makes the copy that of the server's present data.
     package func pull() async throws -> Summary {
         var summary = Summary()
-        let sent = now()
-        let overview = try JSON(parsing: await client.call(.get, "").body.collect(limit: 1 << 20))
-        guard let time = overview["time"]?.integerValue,
-            let names = overview["databases"]?.arrayValue?.compactMap(\.stringValue)
-        else { throw ServerError(.failed, "\(client.url) is not a server of this version.") }
-        for part in ["documents", "accounts", "objects"] {
-            try FileSystem.makeDirectories("\(layout.path)/\(part)", mode: 0o700)
-        }
-        var tags: [String: String] = [:]
+        try await finish()
+        let (time, lead, names) = try await overview()
+        for part in Self.parts { try FileSystem.makeDirectories("\(layout.path)/\(part)", mode: 0o700) }
+        var (tags, ready): ([String: String], [String]) = ([:], [])
         for name in names {
-            try Self.check(name)
-            tags[name] = try await receive(name, &summary)
+            let received = try await name == DataLayout.index ? receiveObjects(&summary) : receive(name, &summary)
+            tags[name] = received.tag
+            if received.isNew { ready.append(name) }
         }
         let keys = try await client.call(.get, "/keys").body.collect(limit: 1 << 20)
         if try FileSystem.readIfPresent("\(layout.path)/\(DataLayout.signingKeys)") != keys {
             try FileSystem.replace("\(layout.path)/\(DataLayout.signingKeys)", with: keys, mode: 0o600)
         }
-        try await complete(DataLayout.index)
-        if tags[DataLayout.index] == nil || tags[DataLayout.index] != state.tags[DataLayout.index] {
-            try await copyObjects(&summary)
-        }
-        for name in names { try await complete(name) }
-        (state.asOf, state.lead, state.tags) = (time, max(0, time - sent), tags)
+        (state.asOf, state.lead, state.tags, state.ready) = (time, lead, tags, ready)
         try state.write(in: layout)
+        try await finish()
+        if ready.contains(DataLayout.index) {
+            let layout = layout
+            try await SerialThread.runOnce { _ in try Self.removeOthers(in: layout) }
+        }
         return summary
     }
 
-    /// Only the names of databases of a server are accepted, so that none leads to another file.
-    private static func check(_ name: String) throws {
-        let file = name.dropFirst("documents/".count)
-        guard
-            [DataLayout.accounts, DataLayout.index].contains(name)
-                || name.hasPrefix("documents/") && file.hasSuffix(".db") && !file.contains("/") && !file.hasPrefix(".")
-        else { throw ServerError(.damaged, "The server names a database '\(name)'.") }
+    /// The directories with databases.
+    private static let parts = ["documents", "accounts", "objects"]
+
+    /// Returns the server's time, by how much its clock is ahead, and the names of its databases, with the index last.
+    private func overview() async throws -> (time: Int64, lead: Int64, names: [String]) {
+        let sent = now()
+        let overview = try JSON(parsing: await client.call(.get, "").body.collect(limit: 1 << 20))
+        guard let time = overview["time"]?.integerValue,
+            let names = overview["databases"]?.arrayValue?.compactMap(\.stringValue)
+        else { throw ServerError(.failed, "\(client.url) is not a server of this version.") }
+        let (lead, overflow) = time.subtractingReportingOverflow(sent)
+        guard !overflow, lead.magnitude <= StandbyState.leadLimit.magnitude else {
+            throw ServerError(
+                .failed,
+                "The clocks of \(client.url) and of this machine differ by more than a day. Set them right, and copy again."
+            )
+        }
+        for name in names where !StandbyState.isDatabase(name) {
+            throw ServerError(.damaged, "The server names a database '\(name)'.")
+        }
+        let index = names.filter { $0 == DataLayout.index }.prefix(1)
+        return (time, max(0, lead), names.filter { $0 != DataLayout.index } + index)
     }
 
     // MARK: databases
 
-    /// Receives what has changed in a database. Returns its tag.
-    private func receive(_ name: String, _ summary: inout Summary) async throws -> String? {
+    /// A database as the server answered.
+    private struct Received {
+        var tag: String?
+        /// Whether there is a delta.
+        var isNew: Bool
+    }
+
+    /// Receives what has changed in a database.
+    private func receive(_ name: String, _ summary: inout Summary) async throws -> Received {
         let path = "\(layout.path)/\(name)"
+        if let tag = state.tags[name], FileSystem.exists(path),
+            try await client.call(.get, "/database", name: name, tag: tag).status == .notModified
+        {
+            return Received(tag: tag, isNew: false)
+        }
         let sums = try await SerialThread.runOnce { _ in try FileBlocks.sums(of: path) }
-        let tag = FileSystem.exists(path) ? state.tags[name] : nil
-        let response = try await client.call(.post, "/database", name: name, body: sums, tag: tag)
-        guard response.status == .ok else { return tag }
+        let response = try await client.call(.post, "/database", name: name, body: sums)
         let delta = ReceivedDelta(path: path + Self.arriving, copy: path)
         summary.bytes += try await Self.store(response.body, at: delta.path)
         summary.databases += 1
@@ -109,21 +138,33 @@ package actor StandbyCopy {
             try FileSystem.rename(delta.path, to: path + Self.ready)
             try Directory(path: FileSystem.split(path).parent).synchronize()
         }
-        return response.headers["ETag"]
+        return Received(tag: response.headers["ETag"], isNew: true)
     }
 
-    /// Applies the complete delta of a database, if there is one.
-    private func complete(_ name: String) async throws {
-        let path = "\(layout.path)/\(name)"
-        try await SerialThread.runOnce { _ in try Self.applyDelta(at: path) }
+    /// Completes the last complete pull, and drops what an unfinished one has left.
+    private func finish() async throws {
+        let (layout, names) = (layout, state.ready)
+        try await SerialThread.runOnce { _ in try Self.finish(names, in: layout) }
+        guard !names.isEmpty else { return }
+        state.ready = []
+        try state.write(in: layout)
     }
 
-    private static func applyDelta(at path: String) throws {
-        guard FileSystem.exists(path + ready) else { return }
-        // A log that a reader of the copy has left belongs to the older copy.
-        for suffix in ["-wal", "-shm"] { try FileSystem.remove(path + suffix) }
-        try ReceivedDelta(path: path + ready, copy: path).apply()
-        try FileSystem.remove(path + ready)
+    /// Applies the deltas of a complete pull, and removes others.
+    private static func finish(_ names: [String], in layout: DataLayout) throws {
+        for path in names.map({ "\(layout.path)/\($0)" }) where FileSystem.exists(path + ready) {
+            // A log that a reader of the copy has left belongs to the older copy.
+            for suffix in ["-wal", "-shm"] { try FileSystem.remove(path + suffix) }
+            try ReceivedDelta(path: path + ready, copy: path).apply()
+            try Directory(path: FileSystem.split(path).parent).synchronize()
+            try FileSystem.remove(path + ready)
+        }
+        let ends = [arriving, ready, next, "\(next)-wal", "\(next)-shm"]
+        for part in parts.map({ "\(layout.path)/\($0)" }) where FileSystem.exists(part) {
+            for entry in try Directory(path: part).entries() where ends.contains(where: entry.name.hasSuffix) {
+                try FileSystem.remove("\(part)/\(entry.name)")
+            }
+        }
     }
 
     private static func store(_ body: HTTPBody, at path: String) async throws -> Int64 {
@@ -138,11 +179,44 @@ package actor StandbyCopy {
 
     // MARK: objects
 
-    /// Copies the objects of the index that are not here, and removes the files of others.
-    private func copyObjects(_ summary: inout Summary) async throws {
-        let layout = layout
-        let (missing, known) = try await SerialThread.runOnce { _ in try Self.missing(in: layout) }
-        var places = missing.makeIterator()
+    /// Receives the index, and copies its objects that are not here. Repeats both while the server moves objects.
+    private func receiveObjects(_ summary: inout Summary) async throws -> Received {
+        let path = "\(layout.path)/\(DataLayout.index)"
+        var lacking: Set<String> = []
+        for _ in 0..<Self.rounds {
+            let received = try await receive(DataLayout.index, &summary)
+            guard received.isNew else { return received }
+            try await SerialThread.runOnce { _ in
+                try ReceivedDelta(path: path + Self.ready, copy: path).check(writing: path + Self.next)
+            }
+            // What a newer index still has at the same place is absent on the server, too.
+            let left = try await copyMissing(&summary)
+            if left.isSubset(of: lacking) { return received }
+            lacking = left
+        }
+        throw ServerError(.failed, "Objects change faster than they can be copied. Try again at a quieter time.")
+    }
+
+    /// Copies the objects of the next index that are not here. Returns the names of those that still are not.
+    private func copyMissing(_ summary: inout Summary) async throws -> Set<String> {
+        let (layout, unsure) = (layout, "\(layout.path)/\(Self.unsure)")
+        let missing = try await SerialThread.runOnce { _ in try Self.missing(in: layout) }
+        for start in stride(from: 0, to: missing.count, by: Self.batch) {
+            let batch = missing[start..<min(start + Self.batch, missing.count)]
+            let names = batch.map(\.0).joined(separator: "\n")
+            try FileSystem.replace(unsure, with: Array(names.utf8), mode: 0o600)
+            try await copy(batch, &summary)
+            try await SerialThread.runOnce { _ in
+                try FileDescriptor(path: layout.objects, [.read, .directory]).synchronizeFileSystem()
+            }
+        }
+        try FileSystem.remove(unsure)
+        guard !missing.isEmpty else { return [] }
+        return Set(try await SerialThread.runOnce { _ in try Self.missing(in: layout).map(\.0) })
+    }
+
+    private func copy(_ batch: ArraySlice<(String, ObjectPlace)>, _ summary: inout Summary) async throws {
+        var places = batch.makeIterator()
         try await withThrowingTaskGroup(of: Int64?.self) { group in
             for _ in 0..<Self.concurrency {
                 if let (name, place) = places.next() { group.addTask { try await self.copy(name, place) } }
@@ -155,27 +229,28 @@ package actor StandbyCopy {
                 if let (name, place) = places.next() { group.addTask { try await self.copy(name, place) } }
             }
         }
-        try await SerialThread.runOnce { _ in
-            if !missing.isEmpty {
-                try FileDescriptor(path: layout.objects, [.read, .directory]).synchronizeFileSystem()
+    }
+
+    /// Returns the objects of the next index that are not here, or perhaps not completely.
+    private static func missing(in layout: DataLayout) throws -> [(String, ObjectPlace)] {
+        let text = try FileSystem.readIfPresent("\(layout.path)/\(unsure)") ?? []
+        let unsure = Set(String(decoding: text, as: UTF8.self).split(separator: "\n").map(String.init))
+        var missing: [(String, ObjectPlace)] = []
+        try DataLayout.forEachFile(in: "\(layout.path)/\(DataLayout.index)\(next)") { file, size, _, _ in
+            let place = try place(file)
+            if unsure.contains(file) || (try? StoredObject(place, in: layout.objects).size) != size {
+                missing.append((file, place))
             }
-            try Self.removeOthers(known, in: layout)
         }
+        return missing
     }
 
-    /// Returns the objects of the index that are not here, and the paths of the files of all.
-    private static func missing(in layout: DataLayout) throws -> (missing: [(String, ObjectPlace)], known: Set<String>)
-    {
-        var (missing, known): ([(String, ObjectPlace)], Set<String>) = ([], [])
-        try DataLayout.forEachFile(in: "\(layout.path)/\(DataLayout.index)") { file, size, _, _ in
-            guard let place = ObjectPlace(file) else { throw ServerError(.damaged, "The index refers to \(file).") }
-            known.insert(place.path)
-            if (try? StoredObject(place, in: layout.objects).size) != size { missing.append((file, place)) }
-        }
-        return (missing, known)
+    private static func place(_ file: String) throws -> ObjectPlace {
+        guard let place = ObjectPlace(file) else { throw ServerError(.damaged, "The index refers to \(file).") }
+        return place
     }
 
-    /// Copies an object. Returns its bytes; nil if the server has removed or moved it, which the next index shows.
+    /// Copies an object. Returns its bytes; nil if the server has removed or moved it.
     private nonisolated func copy(_ name: String, _ place: ObjectPlace) async throws -> Int64? {
         let body: HTTPBody
         do { body = try await client.call(.get, "/object", name: name).body } catch let error as ServerError
@@ -189,11 +264,21 @@ package actor StandbyCopy {
             return count
         }
         let piece = try await body.collect(limit: 2 * Int(SegmentPlace.sizeLimit))
-        try SegmentPiece.write(piece, span, in: layout)
+        try await write(piece, span)
         return Int64(piece.count)
     }
 
-    private static func removeOthers(_ known: Set<String>, in layout: DataLayout) throws {
+    /// Writes an entry of a segment. The actor writes one at a time, because the first one begins the segment.
+    private func write(_ piece: [UInt8], _ place: SegmentPlace) throws {
+        try SegmentPiece.write(piece, place, in: layout)
+    }
+
+    /// Removes the files that the index does not know.
+    private static func removeOthers(in layout: DataLayout) throws {
+        var known = Set<String>()
+        try DataLayout.forEachFile(in: "\(layout.path)/\(DataLayout.index)") { file, _, _, _ in
+            known.insert(try place(file).path)
+        }
         var directories = ["segments"]
         if FileSystem.exists("\(layout.objects)/files") {
             directories += try Directory(path: "\(layout.objects)/files").entries().map { "files/\($0.name)" }
@@ -211,7 +296,8 @@ package actor StandbyCopy {
     /// Makes the copy in a data directory, which the caller has locked, that of a server of its own.
     ///
     /// The epoch stays, so machines go on as if nothing had happened, and one that knows a commit that the copy lacks
-    /// notices that. Commit times begin after all those of the former server, by whose clock listeners resume.
+    /// notices that. Commit times begin after all those of the former server, by whose clock
+    /// listeners resume; those that resume from a time after the last commit of the copy start over.
     ///
     /// - Parameter now: The microseconds since 1970.
     /// - Returns: The state that ended.
@@ -223,14 +309,11 @@ package actor StandbyCopy {
         guard state.asOf != nil else {
             throw ServerError(.failed, "\(layout.path) has no complete copy of \(state.source) yet.")
         }
-        for name in try layout.databases() {
-            let path = "\(layout.path)/\(name)"
-            try FileSystem.remove(path + arriving)
-            try applyDelta(at: path)
-            if layout.isOfDocuments(name) {
-                try DataLayout.documentFile(path).advanceClock(to: now + state.lead + promotionMargin)
-            }
+        try finish(state.ready, in: layout)
+        for name in try layout.databases() where layout.isOfDocuments(name) {
+            try DataLayout.documentFile("\(layout.path)/\(name)").takeOver(at: now + state.lead + promotionMargin)
         }
+        try FileSystem.remove("\(layout.path)/\(unsure)")
         try FileSystem.remove("\(layout.path)/\(StandbyState.file)")
         try Directory(path: layout.path).synchronize()
         return state

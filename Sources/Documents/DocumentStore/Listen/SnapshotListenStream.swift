@@ -151,15 +151,20 @@ actor SnapshotListenStream<Store: SnapshotStore>: ListenStream {
     private func resumption(_ wish: ListenTarget.Resumption?) throws(DocumentStoreError) -> Resumption {
         switch wish {
         case nil: return .none
-        case .readTime(let time): return .after(time)
+        case .readTime(let time): return resumption(after: time)
         case .token(let token):
             guard !token.isEmpty else { return .none }
             switch ListenMachine.parse(token: token, epoch: store.epoch) {
             case .malformed: throw DocumentStoreError(.invalidArgument, "bad resume token")
             case .foreign: return .impossible
-            case .time(let time): return .after(time)
+            case .time(let time): return resumption(after: time)
             }
         }
+    }
+
+    /// A client may have seen commits that a gap has lost, so its documents are not those of that time here.
+    private func resumption(after time: Timestamp) -> Resumption {
+        store.gap?.contains(time.microseconds) == true ? .impossible : .after(time)
     }
 
     private func startLoading(

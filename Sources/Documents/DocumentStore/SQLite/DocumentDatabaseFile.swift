@@ -73,11 +73,20 @@ package struct DocumentDatabaseFile {
         try withDatabase { sqlite in try sqlite.transaction { try moveBack(sqlite, now: now) } }
     }
 
-    /// Makes later commits later than `time`, in microseconds since 1970. No store may have the file open.
-    package func advanceClock(to time: Int64) throws {
+    /// Makes a copy continue the history of a store that had further commits, all before `time`, in microseconds since
+    /// 1970. Later commits are later than that, and listeners that resume from between start over. No store may have
+    /// the file open.
+    package func takeOver(at time: Int64) throws {
         try withDatabase { sqlite in
-            let tables = DocumentTables(sqlite, name: name)
-            if try tables.setting("clock") < time { try tables.setSetting("clock", time) }
+            try sqlite.transaction {
+                let tables = DocumentTables(sqlite, name: name)
+                if try tables.setting("clock") < time { try tables.setSetting("clock", time) }
+                // An earlier gap stays in this one, with the commits between.
+                try sqlite.execute(
+                    "INSERT OR IGNORE INTO setting SELECT 'gap', value FROM setting WHERE name='commit'")
+                try sqlite.execute(
+                    "INSERT OR REPLACE INTO setting SELECT 'gap end', value FROM setting WHERE name='clock'")
+            }
         }
     }
 

@@ -64,6 +64,7 @@ package final class SQLiteDocumentStore: SnapshotStore, OpenDocumentStore {
     let writer: CommitWriter
     package let readers: ReaderPool
     package let epoch: [UInt8]
+    package let gap: ClosedRange<Int64>?
     private let heartbeat: Task<Void, Never>
 
     /// Opens the file, and creates it if necessary.
@@ -87,6 +88,8 @@ package final class SQLiteDocumentStore: SnapshotStore, OpenDocumentStore {
             let index = PendingIndex(
                 indexed: try tables.setting("indexed"), recovered: try IndexRecovery.pending(in: tables))
             epoch = try tables.epoch()
+            let (start, end) = (try tables.setting("gap"), try tables.setting("gap end"))
+            gap = start < end ? start + 1...end : nil
             let newest = try tables.setting("commit")
             if configuration.uptime != nil, !configuration.acceptsClock {
                 try Self.checkClock(configuration.now(), newest: newest)

@@ -9,6 +9,8 @@ package protocol SnapshotStore: DocumentStore {
     associatedtype Readers: SnapshotReaders
 
     var epoch: [UInt8] { get }
+    /// The times at which this history may have had commits that were lost; see `DocumentDatabaseFile.takeOver`.
+    var gap: ClosedRange<Int64>? { get }
     var transactions: TransactionRegistry { get }
     var hub: ListenHub { get }
     var readers: Readers { get }
@@ -35,6 +37,10 @@ package protocol SnapshotStore: DocumentStore {
     ) async throws -> CommitResult
     /// Retries the commits that wait for the locks of a transaction that has ended.
     func retryWaiting(for transaction: TransactionID)
+}
+
+extension SnapshotStore {
+    package var gap: ClosedRange<Int64>? { nil }
 }
 
 /// The snapshots of an engine.
