@@ -316,7 +316,8 @@ let package = Package(
         tests(
             "ServerData",
             uses: [
-                "BucketStore", "Cryptography", "DocumentModel", "DocumentStore", "ObjectStorage", "SQLite", "SystemIO",
+                "BucketStore", "Cryptography", "DocumentModel", "DocumentStore", "HTTPMessages", "HTTPServer",
+                "HTTPTestKit", "JSON", "ObjectStorage", "SQLite", "SystemIO",
             ]),
         tests("FerryKit", uses: ["DocumentClient", "DocumentCoding", "DocumentModel", "FerryKitTestSupport"]),
         tests("TaskFolder", uses: ["SystemIO"]),

@@ -3,7 +3,10 @@ import hashlib
 import json
 import os
 import shutil
+import signal
 import subprocess
+import urllib.error
+import urllib.request
 
 import pytest
 
@@ -21,20 +24,12 @@ class Standby:
 
     def __init__(self, root, server):
         self.server, self.data, self.key = server, root / "standby", root / "key.json"
-        self.key.write_text(run("keys", "add", "--service-account", "standby", "--data", server.data).stdout)
+        self.key.write_text(run("keys", "add", "--standby", "second machine", "--data", server.data).stdout)
         self.options = ["--from", server.url, "--key", self.key, "--data", self.data]
         self.program = Program("ferry-server", ["replicate", "--interval", "1", *self.options], root / "standby.log")
 
     def pull(self):
-        """Copies once. A server that has just got the key may not know it yet."""
-        results = []
-
-        def pulled():
-            results.append(run("replicate", "--once", *self.options, check=False))
-            return results[-1].returncode == 0
-
-        until(pulled, lambda: results[-1].stderr, timeout=30)
-        return results[-1].stdout
+        return run("replicate", "--once", *self.options).stdout
 
     def refusal(self):
         result = run("replicate", "--once", *self.options, check=False)
@@ -87,6 +82,8 @@ def test_machines_go_on_with_the_standby(root, server, machines, standby):
     assert "uses" in standby.promote(check=False).stderr, "the copy is locked while it is pulled"
     standby.program.stop()
     assert "still answers" in standby.promote(check=False).stderr
+    server.signal(signal.SIGSTOP)
+    assert "only be slow" in standby.promote(check=False).stderr, "a server that is silent may still be there"
     server.kill()
     laptop.write("While away.md", "offline\n")
     for command in (["run"], ["user", "list"], ["backup", root / "copy"], ["check"]):
@@ -172,11 +169,22 @@ def test_a_pull_copies_what_has_changed_and_survives_its_end(root, server, machi
     agree(laptop, desk, timeout=60)
 
 
-def test_only_an_administrators_key_copies_a_server(root, server, machines, standby):
+def test_only_a_standbys_key_copies_a_server(root, server, machines, standby):
     standby.pull()
-    [key] = [line.split()[0] for line in run("keys", "list", "--data", server.data).stdout.splitlines()]
+    assert "a standby copies" in server.tail() and "second machine" in server.tail()
+    account = root / "account.json"
+    account.write_text(run("keys", "add", "--service-account", "office", "--data", server.data).stdout)
+    refused = run("replicate", "--once", "--from", server.url, "--key", account, "--data", standby.data, check=False)
+    assert refused.returncode != 0 and "is not a key" in refused.stderr
+    listed = [line.split("\t") for line in run("keys", "list", "--data", server.data).stdout.splitlines()]
+    [key] = [words[0] for words in listed if words[-1] == "standby"]
+    status = lambda: urllib.request.urlopen(f"{server.url}/.ferry/standby")
+    with pytest.raises(urllib.error.HTTPError, match="401"):
+        status()
     run("keys", "remove", key, "--data", server.data)
-    until(lambda: "does not accept the key" in standby.refusal(), "the removed key to be refused")
+    assert "does not accept the key" in standby.refusal()
+    with pytest.raises(urllib.error.HTTPError, match="404"):
+        status()
     other = run("replicate", "--once", "--from", "http://10.1.2.3:7441", "--key", standby.key, "--data", standby.data, check=False)
     assert other.returncode != 0 and "https" in other.stderr
     shutil.rmtree(standby.data)

@@ -9,11 +9,13 @@ import SystemIO
 
 /// The part of a running server from which a standby copies its data.
 ///
-/// All calls are below `/.ferry/standby` and need an administrator's access token:
+/// All calls are below `/.ferry/standby` and need a key of `StandbyKeys`; while there is none, they are not found:
 ///
 /// - `GET /.ferry/standby`: the time, and the names of the databases
+/// - `GET /.ferry/standby/database?name=N`: 304 if the database is unchanged since the tag in `If-None-Match`, else
+///   an empty answer
 /// - `POST /.ferry/standby/database?name=N` with the sums of the blocks that the standby has: the database's
-///   `FileDelta` of one moment; 304 if it is unchanged since the `If-None-Match` of an earlier answer
+///   `FileDelta` of one moment, and its tag
 /// - `GET /.ferry/standby/keys`: the keys that sign tokens
 /// - `GET /.ferry/standby/object?name=N`: a file of the bucket store, or an entry of a segment after the first
 ///   block of the segment
@@ -22,7 +24,8 @@ package struct StandbySource: Sendable {
 
     let layout: DataLayout
     private let buckets: DirectoryBucketStore
-    private let isAdministrator: @Sendable (_ authorization: String?) -> Bool
+    private let keys: StandbyKeys
+    private let onPull: @Sendable (_ key: StandbyKeys.Key) -> Void
     private let now: @Sendable () -> Int64
     private let isCopying = CopyFlag()
 
@@ -31,28 +34,36 @@ package struct StandbySource: Sendable {
     /// The age in microseconds from which the time of a file says whether it has changed.
     private static let settled: Int64 = 2_000_000
 
-    /// - Parameter now: Returns the microseconds since 1970.
+    private static let insufficientStorage: HTTPStatus = 507
+    /// The free space in bytes that a copy of a database must leave.
+    private static let reserve: Int64 = 256 << 20
+
+    /// - Parameters:
+    ///   - onPull: Called at the start of each pull.
+    ///   - now: Returns the microseconds since 1970.
     package init(
-        layout: DataLayout, buckets: DirectoryBucketStore,
-        isAdministrator: @escaping @Sendable (_ authorization: String?) -> Bool,
+        layout: DataLayout, buckets: DirectoryBucketStore, onPull: @escaping @Sendable (_ key: StandbyKeys.Key) -> Void,
         now: @escaping @Sendable () -> Int64 = WallClock.microseconds
     ) {
-        (self.layout, self.buckets, self.isAdministrator, self.now) = (layout, buckets, isAdministrator, now)
+        (self.layout, self.buckets, self.onPull, self.now) = (layout, buckets, onPull, now)
+        keys = StandbyKeys(layout)
     }
 
     /// Returns the response to a request; nil for a request with another path.
     package func respond(to request: HTTPServerRequest) async -> HTTPResponse? {
         let path = request.target.path
         guard path == Self.path || path.hasPrefix("\(Self.path)/") else { return nil }
-        guard isAdministrator(request.headers["Authorization"]) else {
-            var response = HTTPResponse.text(.unauthorized, "This call needs a service account's key.\n")
-            response.headers["WWW-Authenticate"] = "Bearer"
-            return response
-        }
         let name = request.target.query.first { $0.name == "name" }?.value ?? ""
         do {
+            guard let key = try keys.key(authorizedBy: request.headers["Authorization"]) else { return try refusal() }
             switch (request.method, path.dropFirst(Self.path.count)) {
-            case (.get, ""): return try overview()
+            case (.get, ""):
+                onPull(key)
+                return try overview()
+            case (.get, "/database"):
+                guard try layout.databases().contains(name) else { return Self.noDatabase }
+                let tag = try tag(of: name)
+                return HTTPResponse(tag != nil && request.headers["If-None-Match"] == tag ? .notModified : .ok)
             case (.post, "/database"): return try await database(name, request)
             case (.get, "/keys"):
                 return HTTPResponse(body: .bytes(try FileSystem.read("\(layout.path)/\(DataLayout.signingKeys)")))
@@ -66,6 +77,13 @@ package struct StandbySource: Sendable {
         }
     }
 
+    private func refusal() throws -> HTTPResponse {
+        guard try !keys.list().isEmpty else { return .text(.notFound, "There is no such call.\n") }
+        var response = HTTPResponse.text(.unauthorized, "This call needs a standby's key.\n")
+        response.headers["WWW-Authenticate"] = "Bearer"
+        return response
+    }
+
     private func overview() throws -> HTTPResponse {
         let names = try layout.databases()
         let json: JSON = ["time": .integer(now()), "databases": .array(names.map { .string($0) })]
@@ -74,16 +92,21 @@ package struct StandbySource: Sendable {
 
     // MARK: databases
 
+    private static let noDatabase = HTTPResponse.text(.notFound, "There is no such database.\n")
+
     private func database(_ name: String, _ request: HTTPServerRequest) async throws -> HTTPResponse {
-        guard try layout.databases().contains(name) else { return .text(.notFound, "There is no such database.\n") }
+        guard try layout.databases().contains(name) else { return Self.noDatabase }
         let known = try await request.body.collect(limit: Self.sumsLimit)
         let tag = try tag(of: name)
-        if let tag, request.headers["If-None-Match"] == tag { return HTTPResponse(.notModified) }
+        let path = "\(layout.path)/\(name)"
+        let sizes = try ["", "-wal"].map { path + $0 }.filter(FileSystem.exists).map { try FileSystem.status($0).size }
+        guard try sizes.reduce(Self.reserve, +) <= FileSystem.freeSpace(layout.path) else {
+            return .text(Self.insufficientStorage, "The server's disk has no space for a copy of \(name).\n")
+        }
         guard let turn = isCopying.take() else {
             return HTTPResponse(
                 .serviceUnavailable, headers: ["Retry-After": "1"], body: .text("Another copy is in progress.\n"))
         }
-        let path = "\(layout.path)/\(name)"
         let scratch = "\(layout.path)/standby.snapshot"
         let writer = try await SerialThread.runOnce { _ in
             for suffix in ["", "-wal", "-shm"] { try FileSystem.remove(scratch + suffix) }

@@ -15,10 +15,13 @@ extension Command {
                     Google's Admin SDKs, and is printed in their form:
 
                         ferry-server keys add --service-account backoffice > key.json
+
+                    With --standby the key is for 'ferry-server replicate', and gives access to everything on the server.
                     """,
                 arguments: [Argument("LABEL", .optional, summary: "what the key is for")],
                 options: [
-                    Option("service-account", summary: "a key to accounts, as a file of a Google service account")
+                    Option("service-account", summary: "a key to accounts, as a file of a Google service account"),
+                    Option("standby", summary: "a key to copy the server, for 'replicate'"),
                 ] + Option.place,
                 action: { try await addKey($0) }),
             Command(
@@ -34,12 +37,26 @@ extension Command {
 }
 
 private func addKey(_ arguments: ParsedArguments) async throws -> ExitStatus {
+    if arguments.has("standby") {
+        guard let keys = try standbyKeys(arguments, create: true) else {
+            throw ServerError(.configuration, "A standby copies a server on SQLite, without --database.")
+        }
+        let key = try keys.add(label: arguments.argument("LABEL") ?? "")
+        Console().print(String(decoding: key.prettyBytes, as: UTF8.self))
+        return .success
+    }
     guard !arguments.has("service-account") else { return try await addServiceAccount(arguments) }
     return try await Administration.run(arguments) { identity in
         let key = try await identity.storage.addAdministrator(
             label: arguments.argument("LABEL") ?? "", now: WallClock.seconds())
         Console().print("AWS_ACCESS_KEY_ID=\(key.accessKey)\nAWS_SECRET_ACCESS_KEY=\(key.secretKey)")
     }
+}
+
+/// Returns the keys of standbys; nil for a server on a database.
+private func standbyKeys(_ arguments: ParsedArguments, create: Bool = false) throws -> StandbyKeys? {
+    guard try ConfigurationReader(arguments).database() == nil else { return nil }
+    return StandbyKeys(DataLayout(path: try Administration.dataDirectory(arguments, create: create)))
 }
 
 private func addServiceAccount(_ arguments: ParsedArguments) async throws -> ExitStatus {
@@ -64,11 +81,13 @@ private func listKeys(_ arguments: ParsedArguments) async throws -> ExitStatus {
         for key in try await identity.serviceKeys.list() {
             Console().print("\(key.keyID)\t\(key.label)\t\(key.email)")
         }
+        for key in try standbyKeys(arguments)?.list() ?? [] { Console().print("\(key.id)\t\(key.label)\tstandby") }
     }
 }
 
 private func removeKey(_ arguments: ParsedArguments) async throws -> ExitStatus {
     let id = arguments.argument("KEY") ?? ""
+    if try standbyKeys(arguments)?.remove(id) == true { return .success }
     return try await Administration.run(arguments) { identity in
         if try await identity.storage.remove(id) { return }
         guard try await identity.serviceKeys.remove(id) else {

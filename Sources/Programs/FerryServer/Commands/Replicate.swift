@@ -13,13 +13,13 @@ extension Command {
             other server is lost, 'ferry-server promote' makes the copy a server's data. Commits of the last seconds before that may
             not be in it; the machines that made them notice, and send them again after 'ferry rebind'. The key is made there:
 
-                ferry-server keys add --service-account standby > key.json
+                ferry-server keys add --standby > key.json
                 ferry-server replicate --from https://tasks.example.org --key key.json --data /srv/ferry
             """,
         group: "Care",
         options: [
             Option("from", value: "URL", summary: "the server whose data is copied"),
-            Option("key", value: "FILE", summary: "a key of that server's accounts", completion: .files),
+            Option("key", value: "FILE", summary: "a key of 'keys add --standby' there", completion: .files),
             Option("ca", value: "FILE", summary: "certificates to trust in place of the system's", completion: .files),
             Option("interval", value: "SECONDS", summary: "time between two copies (default 5; 1 to 86400)"),
             Option("once", summary: "copy once, and end"), .data, .config,
@@ -54,12 +54,13 @@ extension Command {
     static let promote: Command = Command(
         "promote", summary: "makes the copy of 'replicate' the data of a server",
         discussion: """
-            Stop 'replicate' first. Refuses while the former server answers: two servers would take different commits. Then run
+            Stop 'replicate' first. Refuses while the former server answers, or accepts connections and is silent: two servers
+            would take different commits. Only a refused connection or an unknown name shows that it is gone. Then run
             'ferry-server run' on the directory, at the address of the former server, which must not come back with its data.
             """,
         group: "Care",
         options: [
-            Option("force", summary: "promote although something answers at the former server's URL"), .data, .config,
+            Option("force", summary: "promote although the former server may still be there"), .data, .config,
         ],
         action: { arguments in
             let path = try ConfigurationReader(arguments).dataDirectory()
@@ -69,11 +70,12 @@ extension Command {
             }
             umask(0o077)
             let directory = try DataDirectory(path: path, isStandby: true)
-            if !arguments.has("force"), await StandbyClient.isAnswered(state.source) {
+            let presence = arguments.has("force") ? .absent : await StandbyClient.presence(state.source)
+            guard presence == .absent else {
+                let finding = presence == .answering ? "still answers" : "does not answer in time, and may only be slow"
                 throw ServerError(
                     .inUse,
-                    "\(state.source) still answers. Stop that server; if something else answers there, repeat this with --force."
-                )
+                    "\(state.source) \(finding). Stop that server; if it is certainly gone, repeat this with --force.")
             }
             let former = try StandbyCopy.promote(layout, now: WallClock.microseconds())
             withExtendedLifetime(directory) {}

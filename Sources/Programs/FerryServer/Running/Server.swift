@@ -71,7 +71,8 @@ struct Server: Sendable {
                     standby: configuration.database == nil
                         ? StandbySource(
                             layout: DataLayout(path: directory.path), buckets: stores.buckets,
-                            isAdministrator: identity.isAdministrator) : nil, probe: stores.probe)
+                            onPull: { logger.info("a standby copies", ["key": "\($0.id)", "label": "\($0.label)"]) })
+                        : nil, probe: stores.probe)
             )
             return Server(
                 endpoints: endpoints, directory: directory, stores: stores, identity: identity, web: web,
