@@ -90,8 +90,10 @@ def test_machines_go_on_with_the_standby(root, server, machines, standby):
         refused = run(*command, "--data", standby.data, check=False)
         assert refused.returncode != 0 and "promote" in refused.stderr, refused.stderr
     assert "is a server's data" in standby.promote().stdout
-    standby.take_over()
+    # Before a server runs on it, which the laptop would send its task.
+    server.data = standby.data
     assert content(server) == stored
+    standby.take_over()
     desk.write("After.md", "on the standby\n")
     agree(laptop, desk, timeout=60)
     assert {"While away", "After", "Trip"} < set(desk.list())
