@@ -128,7 +128,8 @@ struct WritingTests {
         let tagged = try grounds.user.setAttribute(
             "a.md", FileAttribute(name: "user.tag", value: bytes("red")), of: nil)
         let results = grounds.folder.write([
-            FolderWrite(path: try TaskPath("a.md"), bytes: bytes("two"), expecting: .anything, mark: FileMark(task: "id7"))
+            FolderWrite(
+                path: try TaskPath("a.md"), bytes: bytes("two"), expecting: .anything, mark: FileMark(task: "id7"))
         ])
         #expect(try results[0].get() == .written(grounds.stamp("a.md")))
         #expect(try grounds.user.status("a.md").mode == 0o640)

@@ -101,7 +101,8 @@ import Testing
         await laptop.stop()
     }
 
-    @Test(arguments: [true, false]) func `a task that only lost states knew keeps its id, if the file names the account`(
+    @Test(arguments: [true, false])
+    func `a task that only lost states knew keeps its id, if the file names the account`(
         isNamed: Bool
     ) async throws {
         let store = MemoryDocumentStore(Machine.database)
