@@ -29,7 +29,7 @@ done
 
 FERRY_STEP_RESULT=$(mktemp)
 export FERRY_STEP_RESULT
-table=() done=" "
+table=() done=" " beside=()
 for step in "${steps[@]}"; do
     [[ $done == *" $step "* ]] && continue
     done+="$step "
@@ -41,6 +41,7 @@ for step in "${steps[@]}"; do
         echo "0 1" >"$release_result"
         FERRY_STEP_RESULT=$release_result nice Tests/steps/release.sh --ignore-lock >"$release_log" 2>&1 &
         release=$!
+        beside=(--ignore-lock)
     fi
     echo "0 1" >"$FERRY_STEP_RESULT"
     if [[ $step == release && -n ${release:-} ]]; then
@@ -49,8 +50,9 @@ for step in "${steps[@]}"; do
         cp "$release_result" "$FERRY_STEP_RESULT"
         rm -f "$release_log" "$release_result"
     else
-        "Tests/steps/$step.sh"
+        "Tests/steps/$step.sh" "${beside[@]}"
     fi
+    beside=()
     read -r step_passed step_failed <"$FERRY_STEP_RESULT"
     count "$step_passed" "$step_failed"
     table+=("$(printf '%-14s %7d %7d %7d' "$step" "$step_passed" "$step_failed" $((SECONDS - start)))")

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Runs the unit and contract tests of the debug build.
+# Runs the unit and contract tests of the debug build. The arguments are further ones for `swift test`.
 source "$(dirname "$0")/common.sh"
 
 log=$(mktemp)
 # The tests run one after the other, as those with real deadlines must not starve one another. A seed of the simulation
 # stands for the same run only if sets have the same order each time. `timeout` ends the whole process group.
-SWIFT_DETERMINISTIC_HASHING=1 timeout -k 10 20m stdbuf -oL swift test --skip-build --no-parallel >"$log" 2>&1
+SWIFT_DETERMINISTIC_HASHING=1 timeout -k 10 20m stdbuf -oL swift test --skip-build --no-parallel "$@" >"$log" 2>&1
 status=$?
 if ((status == 124 || status == 137)); then
     echo "FAILED: a test does not end; the last lines are"
