@@ -225,10 +225,5 @@ package final class IdentityService: Sendable {
         configuration.quota.overridden(by: accounts.quotaOverride(of: user))
     }
 
-    /// Whether an `Authorization` header proves an administrator, by an access token of a service account.
-    package func isAdministrator(_ authorization: String?) -> Bool {
-        serviceKeys.isAdministrator(authorization, now: now())
-    }
-
     package func close() async { await store.close() }
 }
