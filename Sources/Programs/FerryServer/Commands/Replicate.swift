@@ -1,5 +1,5 @@
+import CivilTime
 import CommandLineTool
-import DocumentModel
 import Glibc
 import ServerData
 import SystemIO
@@ -79,7 +79,7 @@ extension Command {
             }
             let former = try StandbyCopy.promote(layout, now: WallClock.microseconds())
             withExtendedLifetime(directory) {}
-            let time = former.asOf.map { "\(Timestamp(microseconds: $0))" } ?? ""
+            let time = former.asOf.map { UTCTime(microseconds: $0).rfc3339(fraction: .milliseconds) } ?? ""
             Console().print("\(path) is a server's data, with all that \(former.source) had acknowledged at \(time)")
             return .success
         })
