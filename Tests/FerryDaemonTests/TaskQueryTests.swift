@@ -60,8 +60,7 @@ struct TaskQueryTests {
         #expect(task.localDue == nil && task.dueDay?.description == "2026-11-21")
         func expected(_ instant: Int64) throws -> String {
             let local = try #require(LocalTime(seconds: instant))
-            func padded(_ number: Int) -> String { (number < 10 ? "0" : "") + String(number) }
-            return "\(local.day)T\(padded(local.hour)):\(padded(local.minute))"
+            return "\(local.day)T\(local.hour.twoDigits):\(local.minute.twoDigits)"
         }
         // 14 hours east of UTC, and 12 hours west.
         task.zone = "Pacific/Kiritimati"

@@ -40,7 +40,7 @@ package struct RecurrenceMoment: Sendable, Hashable {
     package var basic: String {
         let date = day.description.filter { $0 != "-" }
         guard let second else { return date }
-        func padded(_ number: Int) -> String { (number < 10 ? "0" : "") + String(number) }
-        return date + "T" + padded(second / 3600) + padded(second / 60 % 60) + padded(second % 60) + (isUTC ? "Z" : "")
+        return date + "T" + (second / 3600).twoDigits + (second / 60 % 60).twoDigits + (second % 60).twoDigits
+            + (isUTC ? "Z" : "")
     }
 }

@@ -40,12 +40,11 @@ package struct LocalTime: Sendable {
     /// The local time in the form `2026-11-21T21:31:05+01:00` (RFC 3339); `Z` if the time zone is
     /// UTC.
     package var rfc3339: String {
-        func padded(_ number: Int) -> String { (number < 10 ? "0" : "") + String(number) }
         let minutes = offset / 60
         let zone =
             minutes == 0
-            ? "Z" : "\(minutes < 0 ? "-" : "+")\(padded(abs(minutes) / 60)):\(padded(abs(minutes) % 60))"
-        return "\(day)T\(padded(hour)):\(padded(minute)):\(padded(second))\(zone)"
+            ? "Z" : "\(minutes < 0 ? "-" : "+")\((abs(minutes) / 60).twoDigits):\((abs(minutes) % 60).twoDigits)"
+        return "\(day)T\(hour.twoDigits):\(minute.twoDigits):\(second.twoDigits)\(zone)"
     }
 }
 

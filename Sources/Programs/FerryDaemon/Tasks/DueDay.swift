@@ -16,8 +16,7 @@ extension TaskCatalog.Entry {
     /// clocks; nil otherwise.
     var localDue: String? {
         guard let local = instant.flatMap({ LocalTime(seconds: $0) }) else { return nil }
-        func padded(_ number: Int) -> String { (number < 10 ? "0" : "") + String(number) }
-        return "\(local.day)T\(padded(local.hour)):\(padded(local.minute))"
+        return "\(local.day)T\(local.hour.twoDigits):\(local.minute.twoDigits)"
     }
 
     /// The point in time at which it is due, in seconds since 1970; nil for days, and for times on the

@@ -54,8 +54,7 @@ struct CalendarZone {
     private static func seconds(_ day: CalendarDay) -> Int64 { Int64(day.daysSinceEpoch) * UTCTime.secondsPerDay }
 
     private static func text(_ offset: Int64) -> String {
-        func padded(_ number: Int64) -> String { (number < 10 ? "0" : "") + String(number) }
         let minutes = abs(offset) / 60
-        return (offset < 0 ? "-" : "+") + padded(minutes / 60) + padded(minutes % 60)
+        return (offset < 0 ? "-" : "+") + (minutes / 60).twoDigits + (minutes % 60).twoDigits
     }
 }

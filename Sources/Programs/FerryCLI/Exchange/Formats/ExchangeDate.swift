@@ -81,12 +81,12 @@ struct ExchangeDate: Hashable {
     /// The form of `due` in files.
     var text: String {
         guard let second else { return day.description }
-        let seconds = second % 60 == 0 ? "" : ":" + Self.padded(second % 60)
-        let clock = "\(Self.padded(second / 3600)):\(Self.padded(second / 60 % 60))\(seconds)"
+        let seconds = second % 60 == 0 ? "" : ":" + (second % 60).twoDigits
+        let clock = "\((second / 3600).twoDigits):\((second / 60 % 60).twoDigits)\(seconds)"
         guard let offset else { return "\(day)T\(clock)" }
         if offset == 0 { return "\(day)T\(clock)Z" }
         let minutes = abs(offset) / 60
-        return "\(day)T\(clock)\(offset < 0 ? "-" : "+")\(Self.padded(minutes / 60)):\(Self.padded(minutes % 60))"
+        return "\(day)T\(clock)\(offset < 0 ? "-" : "+")\((minutes / 60).twoDigits):\((minutes % 60).twoDigits)"
     }
 
     /// The basic form: a date, a time in UTC if the offset is known, or a time without a zone.
@@ -115,10 +115,8 @@ struct ExchangeDate: Hashable {
     private static func basic(_ day: CalendarDay) -> String { day.description.filter { $0 != "-" } }
 
     private static func clock(_ second: Int) -> String {
-        padded(second / 3600) + padded(second / 60 % 60) + padded(second % 60)
+        (second / 3600).twoDigits + (second / 60 % 60).twoDigits + (second % 60).twoDigits
     }
-
-    private static func padded(_ number: Int) -> String { (number < 10 ? "0" : "") + String(number) }
 
     /// Reads two digits.
     private static func number(_ text: inout Substring, below limit: Int) -> Int? {
