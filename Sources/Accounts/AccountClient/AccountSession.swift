@@ -148,12 +148,7 @@ package actor AccountSession {
 
     /// Gives the address of a mail's code to the account, which keeps its id and all its data.
     package func link(email: String, mailCode: String) async throws {
-        let server = try signedIn().server
-        let (session, asked) = try await withToken { idToken in
-            let asked = now()
-            return (try await client(server).signIn(email: email, mailCode: mailCode, linkingTo: idToken), asked)
-        }
-        try adopt(session, server: server, asked: asked)
+        try await adopt { try await $0.signIn(email: email, mailCode: mailCode, linkingTo: $1) }
     }
 
     /// Links a credential of an OpenID provider to the account, which keeps its id and all its data.
@@ -214,10 +209,17 @@ package actor AccountSession {
 
     /// Turns the anonymous account into a permanent one with all its data.
     package func link(email: String, password: String) async throws {
+        try await adopt { try await $0.link(idToken: $1, email: email, password: password) }
+    }
+
+    /// Goes on with the session that a call has opened for the account of an ID token.
+    private func adopt(
+        _ call: (_ client: IdentityClient, _ idToken: String) async throws -> Session
+    ) async throws {
         let server = try signedIn().server
         let (session, asked) = try await withToken { idToken in
             let asked = now()
-            return (try await client(server).link(idToken: idToken, email: email, password: password), asked)
+            return (try await call(client(server), idToken), asked)
         }
         try adopt(session, server: server, asked: asked)
     }

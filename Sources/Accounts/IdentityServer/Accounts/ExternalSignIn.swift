@@ -80,7 +80,7 @@ struct ExternalSignIn: Sendable {
     ) async throws -> Outcome {
         let account = try await accounts.account(of: token)
         if let owner, owner.id != account.id {
-            throw IdentityError(.emailExists, "An account with this e-mail exists already. Sign in to it.")
+            throw AccountStore.emailExists
         }
         let changed = try await store.change(account.id) { current, database in
             try Accounts.check(token, for: current)
