@@ -132,7 +132,10 @@ private struct YAMLTreeBuilder: ~Copyable {
         }
         nodes += size.nodes
         repeatedBytes += size.bytes
-        guard nodes <= limits.nodes, repeatedBytes <= limits.bytes, depth + size.height <= limits.depth else {
+        guard depth + size.height <= limits.depth else {
+            throw error(.overLimit, "values are nested more than \(limits.depth) deep", event.start_mark)
+        }
+        guard nodes <= limits.nodes, repeatedBytes <= limits.bytes else {
             throw error(.overLimit, "references (*name) repeat too much; write the values out", event.start_mark)
         }
         let start = offset(event.start_mark)
