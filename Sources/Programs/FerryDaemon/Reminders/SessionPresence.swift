@@ -15,7 +15,6 @@ actor SessionPresence {
 
     private let logger: Logger
     private let onChange: @Sendable () -> Void
-    private var connection: BusConnection?
     private var calls: [UInt64: Call] = [:]
     /// The path of the session on the bus; nil if there is none.
     private var session: String?
