@@ -278,8 +278,9 @@ package final class PostgresReaders: SnapshotReaders {
         }
     }
 
-    /// Repeats a read that found commits missing, once it is certain that they are lost: a former primary that does
-    /// not know that it has been replaced cannot commit, and an answer of its would be old.
+    /// Repeats a read that found commits missing, once it is certain that they are lost. With synchronous replication a
+    /// former primary that does not know that it has been replaced cannot commit, and an answer of its would be old.
+    /// Without it such a primary commits, and answers.
     private func confirming<Result>(_ read: () async throws -> Result) async throws -> Result {
         do {
             do { return try await read() } catch let error as MissingCommits {

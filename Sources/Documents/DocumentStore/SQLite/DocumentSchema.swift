@@ -5,8 +5,8 @@ import SQLite
 ///   complete, `indexed` the time up to which the index contains all commits, `recent` the number
 ///   of rows in that table, `inherits F` 1 once all documents have the field F of the documents
 ///   above them, `composite C F` the account for whose query the index F of the collection C was
-///   created, `gap` and
-///   `gap end` the times between which a standby's copy may lack commits.
+///   created, `gap`
+///   and `gap end` the times between which a standby's copy may lack commits.
 enum DocumentSchema {
     static let component = "documents"
 
