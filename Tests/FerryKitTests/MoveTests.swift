@@ -98,7 +98,7 @@ import Testing
         let album = try await ferry.collection(Album.self).add(Album(title: "Summer", userId: user.id))
         server.setOffline(true)
         let transfer = try await album.attachment(\.cover).attach(Data("x".utf8), name: "a.txt")
-        // An attempt that is under way would end in spite of the pause, so the first one must have failed.
+        // A pause does not stop an attempt that has begun. After the first failure none is running.
         for await progress in transfer.progress where progress.problem != nil { break }
         transfer.pause()
         server.setOffline(false)

@@ -118,7 +118,7 @@ import Testing
         guard let mark = try folder.mark(path) else { return await first.stop() }
         #expect(mark == FileMark(task: task.rawValue, account: "alice"))
         await first.stop()
-        // The task of a file that another account has marked, or an earlier version, may be anybody's.
+        // A mark of another account, and one of an earlier version, does not show whose the task is.
         if !isNamed {
             let stamp = try #require(try folder.stamp(path))
             _ = try folder.setMark(path, to: FileMark(task: task.rawValue), of: stamp)

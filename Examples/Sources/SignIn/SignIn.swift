@@ -26,7 +26,7 @@ struct Note: DocumentModel {
         let ferry = try await Ferry.open(.ferry(url), state: URL(filePath: arguments[1]), models: [Note.self])
         switch (arguments[2], arguments.count) {
         case ("mail", 4):
-            // Whoever tries the app has something to keep before there is an account.
+            // A user who tries the app writes a note before the sign-in, and keeps it.
             let user = try await ferry.account.signInAnonymously()
             try await ferry.collection(Note.self).add(Note(text: "written before", userId: user.id))
             try await ferry.account.sendSignInLink(to: arguments[3])

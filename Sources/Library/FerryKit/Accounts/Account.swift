@@ -190,8 +190,8 @@ public struct User: Identifiable, Hashable, Sendable {
     /// The name that the user is shown with.
     public let displayName: String?
     /// The providers whose credentials sign in to the account, as far as this machine knows: `password`
-    /// for an address with a password or links in mails, `custom` for tokens of your own, and ids of
-    /// OpenID providers.
+    /// for an e-mail address, whether its owner proves it by a password or by a link in a mail;
+    /// `custom` for tokens that your program makes; and the ids of OpenID providers.
     public let providers: [String]
     /// Whether the account has no credential, so that it is lost with this machine.
     public let isAnonymous: Bool

@@ -5,9 +5,9 @@ import DocumentModel
 extension Query {
     /// Returns the results whose vectors are nearest to a given one, nearest first.
     ///
-    /// The server compares, or this machine if the documents come from here. Documents without a vector
-    /// of the same dimension, and those that do not fit the model, are left out. Such a search cannot be
-    /// followed with `snapshots`.
+    /// The server compares, or this machine if the documents come from here. The results contain only
+    /// documents that fit the model and have a vector of the same dimension. `snapshots` cannot follow a
+    /// search.
     ///
     /// - Parameters:
     ///   - count: the number of results, at most 1,000.

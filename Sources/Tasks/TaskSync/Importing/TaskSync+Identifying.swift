@@ -110,8 +110,8 @@ extension TaskSync {
         return try await !isTask(identifier)
     }
 
-    /// Whether a file waits until the server has reported all tasks, because its identifier is that
-    /// of an unknown task. As a new task it would be a duplicate.
+    /// Whether a file whose identifier is that of an unknown task waits until the server has reported
+    /// all tasks. If it became a new task before that, the task could have two files.
     func waitsForItsTask(_ path: TaskPath, _ identifier: TaskID?) async throws -> Bool {
         guard let identifier else { return false }
         // This comes before the check of the status, so that a change in between is noticed.
