@@ -29,30 +29,14 @@ done
 
 FERRY_STEP_RESULT=$(mktemp)
 export FERRY_STEP_RESULT
-table=() done=" " beside=()
+table=() done=" "
 for step in "${steps[@]}"; do
     [[ $done == *" $step "* ]] && continue
     done+="$step "
     headline "$step"
     start=$SECONDS
-    if [[ $step == unit && " ${steps[*]} " == *" release "* && $done != *" release "* ]]; then
-        # The unit tests leave most of a processor to the release build, which runs behind them.
-        release_log=$(mktemp) release_result=$(mktemp)
-        echo "0 1" >"$release_result"
-        FERRY_STEP_RESULT=$release_result nice Tests/steps/release.sh --ignore-lock >"$release_log" 2>&1 &
-        release=$!
-        beside=(--ignore-lock)
-    fi
     echo "0 1" >"$FERRY_STEP_RESULT"
-    if [[ $step == release && -n ${release:-} ]]; then
-        wait "$release"
-        cat "$release_log"
-        cp "$release_result" "$FERRY_STEP_RESULT"
-        rm -f "$release_log" "$release_result"
-    else
-        "Tests/steps/$step.sh" "${beside[@]}"
-    fi
-    beside=()
+    "Tests/steps/$step.sh"
     read -r step_passed step_failed <"$FERRY_STEP_RESULT"
     count "$step_passed" "$step_failed"
     table+=("$(printf '%-14s %7d %7d %7d' "$step" "$step_passed" "$step_failed" $((SECONDS - start)))")
