@@ -70,6 +70,44 @@ def test_a_list_on_another_file_system(machines, mounted):
     until(lambda: laptop.status()["problems"] == [], lambda: laptop.status()["problems"])
 
 
+@pytest.mark.parametrize("disk", ["tmpfs", "ramfs", "the same file system"])
+def test_a_list_whose_file_system_is_not_mounted_keeps_its_tasks(root, machines, mounted, disk):
+    laptop, desk = machines
+    (root / "disk").mkdir()
+    if disk.endswith("fs"):  # Of these two, ramfs keeps no extended attributes.
+        mounted(root / "disk", "mount", "-t", disk, "none")
+    place = laptop.tasks / "Mnt"
+    place.mkdir()
+    mounted(place, "mount", "--bind", root / "disk")
+    for number in range(3):
+        laptop.write(f"Mnt/{number}.md", "text\n")
+    laptop.write("Mnt/0.files/a.txt", "beside it")
+    laptop.write("t.md", "t\n")
+    laptop.stop()
+    laptop.start()
+    agree(laptop, desk)
+    for is_running in (True, False):
+        if not is_running:
+            laptop.stop()
+        until(lambda: subprocess.run(["umount", place], capture_output=True).returncode == 0, "the daemon to let go")
+        if not is_running:
+            laptop.start()
+        # No event reports the end of a mount that `--bind` made, but a change that is to be written there finds it.
+        desk.write("Mnt/1.md", f"edited {is_running}\n")
+        desk.write(f"Mnt/new {is_running}.md", "new\n")
+        until(lambda: "Mnt" in [problem["subject"] for problem in laptop.status()["problems"]], laptop.status)
+        assert "another file system" in laptop.ferry("status")
+        assert laptop.ferry("status", "--check", check=False).returncode == 6
+        desk.write("t.md", f"t {is_running}\n")
+        until(lambda: laptop.read("t.md") == f"t {is_running}\n", laptop.files)
+        assert list(place.iterdir()) == [] and desk.read("Mnt/2.md") == "text\n"
+        mounted(place, "mount", "--bind", root / "disk")
+        agree(laptop, desk)
+        until(lambda: laptop.status()["problems"] == [], laptop.status)
+    assert laptop.read("Mnt/1.md") == "edited False\n" and laptop.read("Mnt/0.files/a.txt") == "beside it"
+    assert desk.json("trash")["trash"] == []
+
+
 def test_a_home_on_fuse_is_known_after_it_is_mounted_again(root, server, mounted):
     if not shutil.which("bindfs"):
         pytest.skip("there is no bindfs; apt-get install bindfs")

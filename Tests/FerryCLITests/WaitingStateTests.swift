@@ -17,6 +17,9 @@ import Testing
         "held": { $0.heldDeletes = 1 }, "older version": { $0.heldReverts = 1 }, "conflicts": { $0.conflicts = 1 },
         " paused": { $0.pausedTransfers = 1 },
         " failed": { $0.failedTransfers = 1 }, "problem": { $0.problems = [Problem(code: "x", message: "m")] },
+        "another file system": {
+            $0.problems = [Problem(code: "other-file-system", message: "It is on another file system than before.")]
+        },
         "to send": { $0.pendingUp = 2 }, "to write": { $0.pendingDown = 2 }, " waiting": { $0.waitingTransfers = 1 },
     ]
 

@@ -71,6 +71,54 @@ import Testing
         await machine.stop()
     }
 
+    @Test(arguments: [true, false]) func `a list over which something is mounted keeps its tasks`(
+        isScanned: Bool
+    ) async throws {
+        let disk = MemoryDisk()
+        try disk.makeDirectories("Work/Trips")
+        for path in ["Work/Plan.md", "Work/Trips/Rome.md", "Other.md"] { try disk.write(path, Array("go\n".utf8)) }
+        let machine = try await Machine(store, disk: disk)
+        let desk = try await Machine(store)
+        for machine in [machine, desk] { #expect(await machine.eventually { await machine.hasUnited(3) }) }
+        let directory = try disk.mount(over: "Work")
+        if isScanned { try await machine.sync.rescanNow() }
+        try desk.write("Work/Plan.md", "go there\n")
+        try desk.write("Work/Trips/Oslo.md", "go\n")
+        try desk.write("Other.md", "go on\n")
+        #expect(await machine.eventually { await machine.sync.allProblems.contains { $0.code == "other-file-system" } })
+        @Sendable func text(_ path: String) -> String? {
+            (try? disk.read(path, limit: .max)).map { String(decoding: $0.bytes, as: UTF8.self) }
+        }
+        #expect(await machine.eventually { text("Other.md") == "go on\n" })
+        #expect(await machine.eventually { await machine.sync.catalog.count == 4 })
+        #expect(try disk.status("Work").device != disk.status("").device && text("Work/Trips/Oslo.md") == nil)
+        #expect(disk.unmount(directory))
+        #expect(
+            await machine.eventually { text("Work/Plan.md") == "go there\n" && text("Work/Trips/Oslo.md") == "go\n" })
+        #expect(await machine.eventually { await machine.sync.allProblems.isEmpty })
+        for machine in [machine, desk] {
+            #expect(await machine.eventually { await machine.hasUnited(4) })
+            #expect(await machine.sync.catalog.trashed.isEmpty)
+            await machine.stop()
+        }
+    }
+
+    @Test func `a list whose directory was removed and made again while nobody watched is deleted`() async throws {
+        let disk = MemoryDisk()
+        try disk.makeDirectories("Work")
+        for path in ["Work/Plan.md", "Other.md"] { try disk.write(path, Array("go\n".utf8)) }
+        let before = try await Machine(store, disk: disk)
+        #expect(await before.eventually { await before.hasUnited(2) })
+        await before.stop()
+        try disk.remove("Work/Plan.md")
+        try disk.removeDirectory("Work")
+        try disk.makeDirectories("Work")
+        let machine = try await Machine(store, home: before.home, disk: disk)
+        #expect(await machine.eventually { await machine.sync.catalog.trashed.map(\.title) == ["Plan"] })
+        #expect(await machine.sync.allProblems.isEmpty)
+        await machine.stop()
+    }
+
     @Test func `a file that is put in the place of one that is just read does not get that one's text`() async throws {
         let disk = MemoryDisk()
         try disk.write("A.md", Array("---\ncolor: red\n---\n".utf8))

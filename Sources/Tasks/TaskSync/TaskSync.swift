@@ -347,11 +347,12 @@ package actor TaskSync {
                 try tables.state("pinned") ?? "", try tables.state("synced") != nil, try tables.state("progress") ?? "",
                 try tables.announced(), try tables.orphans(), try tables.state("bound-anew") != nil,
                 try tables.state("unreadable") ?? "", try tables.state("declined") ?? "", try tables.state("boot"),
-                try tables.created(), try tables.reverted()
+                try tables.created(), try tables.reverted(), try tables.listDirectories()
             )
         }
         index = FileIndex(tables.0.map { ($0.path, FileIndex.Entry(task: $0.task, stamp: $0.stamp)) })
         for (list, path) in tables.1 { lists.set(list, path) }
+        for (list, directory) in tables.19 { lists.set(list, directory) }
         for row in tables.2 { attachments.set(row) }
         held = tables.3
         waiting = held.mapValues { _ in .heldForReview(.delete) }

@@ -7,7 +7,8 @@ package struct Action: Sendable {
             removeList, passName, passNamesUnseen, putBack, bringBack, leave, makeTwin, copyAway, exchange, saveUnseen,
             bringOld, recur
         // A user, on disks, with names, sizes or backups that are not what a program expects.
-        case saveRacily, coarsenClock, changeForm, blockList, protect, outgrow, limitQuota, restoreState, restoreFiles
+        case saveRacily, coarsenClock, changeForm, blockList, coverList, protect, outgrow, limitQuota, restoreState,
+            restoreFiles
         // A user at attachments
         case attach, replaceAttachment, renameAttachment, detach
         // A program uses the library.
@@ -45,8 +46,8 @@ package struct Action: Sendable {
             // As these: an editor saves what it had before others changed the file.
             case .saveUnseen: 0
             // Only on request: see `Simulation.disturb`.
-            case .saveRacily, .coarsenClock, .changeForm, .blockList, .protect, .outgrow, .limitQuota, .restoreState,
-                .restoreFiles:
+            case .saveRacily, .coarsenClock, .changeForm, .blockList, .coverList, .protect, .outgrow, .limitQuota,
+                .restoreState, .restoreFiles:
                 0
             case .rename: 60
             case .move: 50
@@ -107,8 +108,8 @@ package struct Action: Sendable {
         /// Whether `Simulation.disturb` performs the action.
         var isDisturbance: Bool {
             switch self {
-            case .saveRacily, .coarsenClock, .changeForm, .blockList, .protect, .outgrow, .limitQuota, .restoreState,
-                .restoreFiles:
+            case .saveRacily, .coarsenClock, .changeForm, .blockList, .coverList, .protect, .outgrow, .limitQuota,
+                .restoreState, .restoreFiles:
                 true
             default: false
             }
@@ -120,7 +121,8 @@ package struct Action: Sendable {
             case .create, .edit, .editAgain, .rename, .move, .copy, .delete, .replace, .deleteMany, .renameList,
                 .remakeList,
                 .removeList, .passName, .passNamesUnseen, .putBack, .bringBack, .leave, .makeTwin, .copyAway,
-                .exchange, .saveUnseen, .bringOld, .recur, .saveRacily, .changeForm, .blockList, .protect, .outgrow,
+                .exchange, .saveUnseen, .bringOld, .recur, .saveRacily, .changeForm, .blockList, .coverList, .protect,
+                .outgrow,
                 .restoreFiles, .attach, .replaceAttachment,
                 .renameAttachment, .detach, .count,
                 .addByCommand, .tagByCommand,

@@ -368,6 +368,8 @@ extension Simulation {
             guard machine.isRunning else { return }
             tell(machine, "loses power")
             leavesEmptyFiles = true
+            // What is beneath a mount may be lost as well.
+            for covered in coveredLists where covered.machine === machine { uncover(machine, covered.directory) }
             // A save that Ferry has not seen is not Ferry's to keep.
             let (attached, tasks) = (machine.files(.attachment), machine.files)
             let lost = machine.losePower { words(of: $0) }

@@ -87,8 +87,32 @@ extension Simulation {
         for bytes in blocked.attachments { words.replace(bytes, with: []) }
     }
 
+    /// Mounts an empty file system over a list for a while.
+    func coverList(_ directory: String, _ machine: SimulatedMachine, _ random: inout SeededRandom) throws {
+        let within = machine.exactFiles(.taskFile).filter { $0.key.string.hasPrefix(directory + "/") }
+        // A file that Ferry could not look at after its move has left the tree as far as it can tell.
+        guard !within.keys.contains(where: { machine.hasJustMoved($0.string) }) else { return }
+        let inode = try machine.disk.mount(over: directory)
+        for bytes in within.values { words.leaveAttachments(of: bytes) }
+        tell(machine, "mounts something over the list '\(directory)'")
+        coveredLists.append((machine, inode))
+        scheduler.after(random.milliseconds(100...20_000)) { [unowned self] in uncover(machine, inode) }
+    }
+
+    func uncover(_ machine: SimulatedMachine, _ directory: UInt64) {
+        machine.byUser { disk in
+            guard disk.unmount(directory), let path = disk.path(of: directory) else { return }
+            for (file, bytes) in machine.exactFiles(.taskFile) where file.string.hasPrefix(path + "/") {
+                words.place(bytes, at: file.string)
+                machine.noteRename(file.string)
+            }
+            tell(machine, "unmounts what is mounted over the list '\(path)'")
+        }
+    }
+
     /// Puts all lists back that are still aside, or aside again after a power cut.
     func putBlockedListsBack() {
+        for covered in coveredLists { uncover(covered.machine, covered.directory) }
         // Outer lists first: the place of another one may be in them.
         for _ in blockedLists {
             for blocked in blockedLists { putBack(blocked) }

@@ -22,6 +22,9 @@ extension Simulation {
         case .blockList:
             guard let directory = random.pick(machine.directories), isIdle(directory, machine) else { return }
             try blockList(directory, machine, &random)
+        case .coverList:
+            guard let directory = random.pick(machine.directories), isIdle(directory, machine) else { return }
+            try coverList(directory, machine, &random)
         case .protect:
             guard let path = random.pick(paths) else { return }
             try machine.disk.setMode(path, 0o444)

@@ -26,6 +26,8 @@ package final class Simulation: @unchecked Sendable {
     var words = Words()
     var completions = Completions()
     var blockedLists: [BlockedList] = []
+    /// The lists over which something is mounted, by the numbers of their directories.
+    var coveredLists: [(machine: SimulatedMachine, directory: UInt64)] = []
     /// The places aside of those whose blockers were removed before they were put back.
     var removedBlockers: Set<String> = []
     /// Whether a power cut, or an editor that could not continue, may have left a file empty for

@@ -89,6 +89,9 @@ package protocol FolderDisk: AnyObject, Sendable {
     /// - Parameter inode: The inode of the file; nil for whichever file has the path.
     func setAttribute(_ path: String, _ attribute: FileAttribute, of inode: UInt64?) throws(SystemError) -> Bool
 
+    /// Whether a file system, or another directory, is mounted at a directory.
+    func isMountPoint(_ directory: String) throws(SystemError) -> Bool
+
     /// Returns a name that no file has, short enough for any use.
     func uniqueName() -> String
 
@@ -101,6 +104,12 @@ package protocol FolderDisk: AnyObject, Sendable {
 
 extension FolderDisk {
     package func together() -> Self { self }
+
+    /// Whether a directory is on another file system than the one above it.
+    func isOnOtherFileSystem(_ directory: String) throws(SystemError) -> Bool {
+        let parent = directory.split(separator: "/").dropLast().joined(separator: "/")
+        return try status(directory).device != status(parent).device
+    }
 
     /// Renames a file or directory like `move`.
     package func rename(_ path: String, to target: String, _ mode: Directory.RenameMode) throws(SystemError) {

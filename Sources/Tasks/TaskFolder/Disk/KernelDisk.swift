@@ -248,6 +248,20 @@ package final class KernelDisk: FolderDisk {
         return try file.setAttribute(attribute.name, to: attribute.value)
     }
 
+    package func isMountPoint(_ directory: String) throws(SystemError) -> Bool {
+        let parent = directory.split(separator: "/").dropLast().joined(separator: "/")
+        let (here, above) = (try self.directory(directory), try self.directory(parent))
+        if let mine = mount(of: here.descriptor), let other = mount(of: above.descriptor) { return mine != other }
+        return try isOnOtherFileSystem(directory)
+    }
+
+    /// Returns the line of proc_pid_fdinfo(5) with the id of the mount on which a file is. Directories that are mounted
+    /// with `--bind` have the device number of their file system.
+    private func mount(of descriptor: borrowing FileDescriptor) -> Substring? {
+        let info = try? FileDescriptor(path: "/proc/self/fdinfo/\(descriptor.rawValue)", .read).readAll(limit: 4096)
+        return String(decoding: info ?? [], as: UTF8.self).split(separator: "\n").first { $0.hasPrefix("mnt_id:") }
+    }
+
     package func uniqueName() -> String { SystemRandom.hex(8) }
 
     package func startWatching() throws(SystemError) {

@@ -48,6 +48,8 @@ package enum RescanReason: String, Hashable, Sendable {
     case notWatched = "not watched"
     /// A directory could not be listed when it appeared.
     case unreadable
+    /// A file system within the tree was unmounted.
+    case unmounted
     /// Something that is no file, such as a link, is where a directory was.
     case replaced
 }

@@ -70,6 +70,7 @@ struct WatchState: Sendable {
             }
             return
         }
+        if record.mask.contains(.unmounted) { return outputs.append(.event(.rescanNeeded(.unmounted))) }
         if record.mask.contains(.ignored) {
             tree.remove(record.watch)
             return

@@ -4,6 +4,7 @@ extension DiskTaskFolder {
     package func move(
         _ path: TaskPath, to target: TaskPath, expecting expectation: FileExpectation
     ) throws(FolderError) -> MoveOutcome {
+        for place in [path, target] { try checkUncovered(place) }
         guard var before = try disk.statusIfPresent(path) else { return .changed(nil) }
         let isDirectory = before.kind == .directory
         guard isDirectory || before.kind == .file else {
@@ -71,6 +72,7 @@ extension DiskTaskFolder {
     }
 
     package func openSnapshot(_ path: TaskPath) throws(FolderError) -> FileSnapshot {
+        try checkUncovered(path)
         guard let status = try disk.statusIfPresent(path), status.kind == .file else {
             throw FolderError(
                 try disk.statusIfPresent(path) == nil ? .notFound : .wrongKind, "\(path) is not a regular file")
@@ -99,7 +101,15 @@ extension DiskTaskFolder {
     package func incomingNames() throws(FolderError) -> [String] { try incoming.names() }
 
     package func placeIncoming(_ files: [IncomingFile]) -> [Result<WriteOutcome, FolderError>] {
-        incoming.place(files)
+        guard !coveredLists.isEmpty else { return incoming.place(files) }
+        return files.flatMap { file in
+            do throws(FolderError) {
+                try checkUncovered(file.path)
+                return incoming.place([file])
+            } catch {
+                return [.failure(error)]
+            }
+        }
     }
 
     package func removeIncoming(_ name: String) throws(FolderError) { try incoming.remove(name) }

@@ -6,7 +6,7 @@ extension DiskTaskFolder {
     private static var maximalDepth: Int { 32 }
 
     package func scan(
-        _ purpose: ScanPurpose, _ body: (ScannedFile) -> Void
+        _ purpose: ScanPurpose, isCovered: CoverTest?, _ body: (ScannedFile) -> Void
     ) throws(FolderError) -> FolderScan {
         var scan = FolderScan(root: try rootState())
         var watchFailure: SystemError?
@@ -23,6 +23,7 @@ extension DiskTaskFolder {
         let isWatching = watches && watching.withLock { $0.isStarted }
         var left: [(path: TaskPath, kind: TaskPath.Kind, parent: Int32?)] = [(.root, .list, nil)]
         var directoryCount = 0
+        var covered: Set<TaskPath> = []
         while let (path, kind, parent) = left.popLast() {
             directoryCount += 1
             var found = DirectoryFindings(path: path, kind: kind)
@@ -40,6 +41,11 @@ extension DiskTaskFolder {
                     scan.addUnreadable(path, error)
                     scan.unlisted[path] = directoryChanged(path) ?? .never
                 }
+                continue
+            }
+            if kind == .list, self.isCovered(found, watch, isCovered) {
+                covered.insert(path)
+                scan.addCovered(path)
                 continue
             }
             var number: Int32?
@@ -70,11 +76,23 @@ extension DiskTaskFolder {
                 left.append((child, kind, number))
             }
         }
+        if isCovered != nil { self.covered.withLock { $0 = covered } }
         if let watchFailure { scan.addWatchFailure(watchFailure, directoryCount: directoryCount) }
         scan.isWatched = isWatching && watchFailure == nil
         if watches { watching.withLock { $0.isComplete = scan.isWatched } }
         scan.isSameRoot = (try? rootState())?.identity == scan.root.identity
         return scan
+    }
+
+    /// Whether a directory that was just listed is a covered list, which is then not watched.
+    private func isCovered(
+        _ found: DirectoryFindings, _ watch: Result<Int32?, SystemError>, _ test: CoverTest?
+    ) -> Bool {
+        guard let test else { return coveredLists.contains(found.path) }
+        let directories = Set(found.directories.map(\.path))
+        guard test(found.path, found.files, directories) else { return false }
+        if case .success(let watch?) = watch { disk.unwatch(watch) }
+        return true
     }
 }
 
@@ -95,6 +113,12 @@ extension FolderScan {
                 .unreadable, path: escapedPath(path.description),
                 "\(error.message). Its tasks keep their last state and none of them counts as deleted")
         ])
+    }
+
+    mutating func addCovered(_ path: TaskPath) {
+        unreadable.append(path)
+        let message = DiskTaskFolder<KernelDisk>.coveredMessage(path)
+        add([FolderProblem(.otherFileSystem, path: escapedPath(path.string), message)])
     }
 
     mutating func addWatchFailure(_ error: SystemError, directoryCount: Int) {

@@ -6,6 +6,8 @@ package final class DiskTaskFolder<Disk: FolderDisk>: TaskFolder {
     package let disk: Disk
     let watching = Mutex(WatchState())
     let trash: DiskTrash<Disk>
+    /// The covered lists that the last scan found.
+    let covered = Mutex<Set<TaskPath>>([])
 
     package init(disk: Disk) {
         self.disk = disk
@@ -63,12 +65,13 @@ package final class DiskTaskFolder<Disk: FolderDisk>: TaskFolder {
 
     package func stamps(_ paths: [TaskPath]) -> [Result<FileStamp?, FolderError>] {
         let together = disk.together()
-        return paths.map { path in Result { () throws(FolderError) in try Self.stamp(path, on: together) } }
+        return paths.map { path in Result { () throws(FolderError) in try stamp(path, on: together) } }
     }
 
-    package func stamp(_ path: TaskPath) throws(FolderError) -> FileStamp? { try Self.stamp(path, on: disk) }
+    package func stamp(_ path: TaskPath) throws(FolderError) -> FileStamp? { try stamp(path, on: disk) }
 
-    private static func stamp(_ path: TaskPath, on disk: Disk) throws(FolderError) -> FileStamp? {
+    private func stamp(_ path: TaskPath, on disk: Disk) throws(FolderError) -> FileStamp? {
+        if !coveredLists.contains(path) { try checkUncovered(path) }
         guard let status = try disk.statusIfPresent(path) else { return nil }
         guard status.kind == .file else {
             throw FolderError(
@@ -78,6 +81,7 @@ package final class DiskTaskFolder<Disk: FolderDisk>: TaskFolder {
     }
 
     package func read(_ path: TaskPath) throws(FolderError) -> TaskFileContent {
+        try checkUncovered(path)
         for _ in 0..<4 {
             let reading: DiskReading
             do throws(SystemError) {
@@ -99,7 +103,16 @@ package final class DiskTaskFolder<Disk: FolderDisk>: TaskFolder {
     }
 
     package func write(_ writes: [FolderWrite]) -> [Result<WriteOutcome, FolderError>] {
-        FileWriter(disk: disk, placer: placer).write(writes)
+        let writer = FileWriter(disk: disk, placer: placer)
+        guard !coveredLists.isEmpty else { return writer.write(writes) }
+        return writes.flatMap { write in
+            do throws(FolderError) {
+                try checkUncovered(write.path)
+                return writer.write([write])
+            } catch {
+                return [.failure(error)]
+            }
+        }
     }
 
     package func synchronize(_ paths: [TaskPath]) -> Set<TaskPath> {
@@ -140,12 +153,16 @@ package final class DiskTaskFolder<Disk: FolderDisk>: TaskFolder {
         return gone
     }
 
-    package func makeDirectory(_ path: TaskPath) throws(FolderError) { try disk.makeDirectory(path) }
+    package func makeDirectory(_ path: TaskPath) throws(FolderError) {
+        try checkUncovered(path)
+        try disk.makeDirectory(path)
+    }
 
     package func directoryChanged(_ path: TaskPath) -> FileTime? { (try? disk.status(path.string))?.changed }
 
     package func removeDirectoryIfEmpty(_ path: TaskPath) throws(FolderError) -> Bool {
         guard !path.isRoot else { return false }
+        try checkUncovered(path)
         if try removeDirectory(path) { return true }
         var names: [String] = []
         try translating { () throws(SystemError) in

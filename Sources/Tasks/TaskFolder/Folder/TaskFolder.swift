@@ -1,5 +1,8 @@
 package import SystemIO
 
+/// Tells whether a list is covered, from its path, its task files, and the directories in it.
+package typealias CoverTest = (TaskPath, [ScannedFile], Set<TaskPath>) -> Bool
+
 /// A tree of task files and their attachments. It handles paths and bytes without interpreting the
 /// bytes.
 ///
@@ -32,7 +35,25 @@ package protocol TaskFolder: AnyObject, Sendable {
 
     /// Walks the tree, using names and stat only, and calls `body` with each file once, in no
     /// particular order.
-    func scan(_ purpose: ScanPurpose, _ body: (ScannedFile) -> Void) throws(FolderError) -> FolderScan
+    ///
+    /// - Parameter isCovered: Tells whether another directory is in the place of a list. Such a
+    ///   list counts as unreadable, and until the next scan with such a test all calls fail for it
+    ///   with `.blockedParent`. Nil keeps what the last test has found.
+    func scan(
+        _ purpose: ScanPurpose, isCovered: CoverTest?, _ body: (ScannedFile) -> Void
+    ) throws(FolderError) -> FolderScan
+
+    /// The lists that the last scan found covered.
+    var coveredLists: Set<TaskPath> { get }
+
+    /// Returns the mark of a list's directory; nil if it has none.
+    func listMark(_ directory: TaskPath) throws(FolderError) -> String?
+
+    /// Marks a list's directory. Returns false if the file system does not support that.
+    func setListMark(_ directory: TaskPath, to mark: String) throws(FolderError) -> Bool
+
+    /// Whether a file system, or another directory, is mounted at a directory.
+    func isMountPoint(_ directory: TaskPath) throws(FolderError) -> Bool
 
     // MARK: Files
 
@@ -192,6 +213,10 @@ package protocol TaskFolder: AnyObject, Sendable {
 }
 
 extension TaskFolder {
+    package func scan(_ purpose: ScanPurpose, _ body: (ScannedFile) -> Void) throws(FolderError) -> FolderScan {
+        try scan(purpose, isCovered: nil, body)
+    }
+
     /// Returns the id of the task that the attribute `user.ferry.id` names; nil if the file has none.
     package func identifier(_ path: TaskPath) throws(FolderError) -> String? { try mark(path)?.task }
 

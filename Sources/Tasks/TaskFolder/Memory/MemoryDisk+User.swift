@@ -123,6 +123,43 @@ extension MemoryDisk {
         }
     }
 
+    /// Mounts an empty file system over a directory. No event reports it.
+    ///
+    /// - Returns: The number of the directory, with which it is unmounted.
+    package func mount(over path: String) throws(SystemError) -> UInt64 {
+        try change("mount", path) { tree throws(SystemError) in
+            let directory = try tree.find(path, "mount")
+            let (now, root) = (tree.tick(), tree.nextInode)
+            tree.nextInode += 1
+            tree.nodes[root] = MemoryNode(content: .directory([:]), mode: 0o755, modified: now, changed: now)
+            tree.nodes[root]?.device = MemoryTree.device + root
+            tree.mounts[directory] = root
+            return directory
+        }
+    }
+
+    /// Unmounts what is mounted over a directory.
+    ///
+    /// - Returns: Whether something was.
+    package func unmount(_ directory: UInt64) -> Bool {
+        defer { bell.set() }
+        return tree.withLock { tree in
+            guard let root = tree.mounts.removeValue(forKey: directory) else { return false }
+            if let watch = tree.nodes[root]?.watch {
+                tree.push(InotifyEvent(watch: watch, mask: .unmounted))
+                tree.push(InotifyEvent(watch: watch, mask: .ignored))
+                tree.watches[watch] = nil
+            }
+            tree.nodes[root] = nil
+            return true
+        }
+    }
+
+    /// Returns the path of a directory by its number.
+    package func path(of directory: UInt64) -> String? {
+        contents().keys.first { (try? status($0.string))?.inode == directory }?.string
+    }
+
     /// Returns a disk with the same tree, on which nothing is open or watched, and with room.
     package func copy() -> MemoryDisk {
         let copy = MemoryDisk(scratch: scratch)
@@ -145,6 +182,7 @@ extension MemoryDisk {
             while let (path, inode) = left.popLast() {
                 guard let node = tree.nodes[inode] else { continue }
                 for (name, child) in node.children ?? [:] {
+                    let child = tree.mounts[child] ?? child
                     left.append((path.isEmpty ? name.string : path + "/" + name.string, child))
                 }
                 if path.isEmpty { continue }

@@ -5,7 +5,7 @@ package import SystemIO
 /// the same calls give the same names, inodes and times.
 package final class MemoryDisk: FolderDisk {
     let tree = Mutex(MemoryTree())
-    private let bell = AsyncSignal()
+    let bell = AsyncSignal()
     /// The scripted faults. The function is called before each call with its name and path; an
     /// error number of errno(3) makes the call fail.
     private let fault = Mutex(Fault { _, _ in nil })
@@ -71,7 +71,7 @@ package final class MemoryDisk: FolderDisk {
             guard node.mode & 0o500 == 0o500 else { throw tree.error(Errno.access, "list", directory) }
             let watch = watching ? tree.watch(inode, directory) : .success(nil)
             let entries = children.sorted { $0.value < $1.value }.map { name, inode -> Entry in
-                let status = tree.status(of: inode)
+                let status = tree.status(of: tree.mounts[inode] ?? inode)
                 return (DirectoryEntry(name: name.string, kind: status?.kind ?? .unknown, inode: inode), status)
             }
             return (watch, entries)
@@ -304,6 +304,8 @@ package final class MemoryDisk: FolderDisk {
             return true
         }
     }
+
+    package func isMountPoint(_ directory: String) throws(SystemError) -> Bool { try isOnOtherFileSystem(directory) }
 
     package func startWatching() throws(SystemError) {
         try change("start watching", "") { tree throws(SystemError) in tree.startWatching() }

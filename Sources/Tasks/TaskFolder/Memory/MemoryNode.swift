@@ -18,6 +18,8 @@ struct MemoryNode: Sendable {
     var changed: FileTime
     var attributes: [FileAttribute] = []
     var watch: Int32?
+    /// The number of its file system.
+    var device = MemoryTree.device
 
     var children: [ExactText: UInt64]? {
         guard case .directory(let children) = content else { return nil }

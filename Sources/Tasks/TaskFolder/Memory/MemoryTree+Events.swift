@@ -93,6 +93,7 @@ extension MemoryTree {
         durable = left
         joined = [:]
         used = left.values.reduce(0) { $0 + $1.claimed }
+        mounts = [:]
         opened = []
         freedInodes = []
         watches = [:]

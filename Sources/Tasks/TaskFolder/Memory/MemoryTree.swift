@@ -14,6 +14,9 @@ struct MemoryTree: Sendable {
     /// The directories between which something was moved since they were synchronized.
     var joined: [UInt64: Set<UInt64>] = [:]
 
+    /// The roots of file systems that are mounted over directories, by these directories.
+    var mounts: [UInt64: UInt64] = [:]
+
     var nextInode: UInt64 = 3
     /// Whether the inode number of a removed file is reused, as by most file systems.
     var reusesInodes = false
@@ -76,7 +79,7 @@ struct MemoryTree: Sendable {
         if path.isEmpty { return root }
         let (parent, name) = try place(path, operation)
         guard let node = nodes[parent]?.children?[name] else { throw error(Errno.noEntry, operation, path) }
-        return node
+        return mounts[node] ?? node
     }
 
     /// Returns the directory of the last component and that component, which need not exist.
@@ -92,7 +95,7 @@ struct MemoryTree: Sendable {
             try check(name, operation, path)
             let children = try entered(current, operation, path)
             guard let next = children[ExactText(name)] else { throw error(Errno.noEntry, operation, path) }
-            current = next
+            current = mounts[next] ?? next
             rest = rest[rest.utf8.index(after: slash)...]
         }
         let last = String(rest)
@@ -120,11 +123,19 @@ struct MemoryTree: Sendable {
     func status(of inode: UInt64) -> FileStatus? {
         guard let node = nodes[inode] else { return nil }
         return FileStatus(
-            kind: node.kind, device: MemoryTree.device, inode: inode, size: Int64(node.size), modified: node.modified,
+            kind: node.kind, device: node.device, inode: inode, size: Int64(node.size), modified: node.modified,
             changed: node.changed, mode: node.mode, owner: 0, links: 1)
     }
 
     // MARK: Changes
+
+    /// Checks that a node is no mount point, and on the same file system as a directory.
+    private func checkMovable(
+        _ inode: UInt64, to directory: UInt64, _ operation: String, _ path: String
+    ) throws(SystemError) {
+        if mounts[inode] != nil || mounts.values.contains(inode) { throw error(Errno.busy, operation, path) }
+        if nodes[inode]?.device != nodes[directory]?.device { throw error(Errno.crossDevice, operation, path) }
+    }
 
     func checkWritable(_ operation: String, _ path: String) throws(SystemError) {
         if isReadOnly { throw error(Errno.readOnly, operation, path) }
@@ -140,6 +151,8 @@ struct MemoryTree: Sendable {
     ) throws(SystemError) -> UInt64 {
         let (parent, name) = try place(path, operation)
         try checkWritable(operation, path)
+        // Nothing that is mounted over a directory can be written.
+        if nodes[parent]?.device != MemoryTree.device { throw error(Errno.readOnly, operation, path) }
         guard let children = nodes[parent]?.children else { throw error(Errno.notDirectory, operation, path) }
         guard children[name] == nil else { throw error(Errno.exists, operation, path) }
         var size = 0
@@ -201,6 +214,7 @@ struct MemoryTree: Sendable {
         try checkWritable(operation, path)
         let (parent, name) = try place(path, operation)
         guard let node = nodes[inode] else { return }
+        try checkMovable(inode, to: parent, operation, path)
         if isDirectory {
             guard let children = node.children else { throw error(Errno.notDirectory, operation, path) }
             guard children.isEmpty else { throw error(Errno.notEmpty, operation, path) }
@@ -234,6 +248,8 @@ struct MemoryTree: Sendable {
         try checkWritable("rename", path)
         let there = nodes[to]?.children?[new]
         let isDirectory = nodes[inode]?.kind == .directory
+        try checkMovable(inode, to: to, "rename", path)
+        if let there { try checkMovable(there, to: from, "rename to", target) }
         if isDirectory, isBeneath(to, inode) { throw error(Errno.invalid, "rename", path) }
         switch mode {
         case .exclusive:
@@ -293,6 +309,7 @@ struct MemoryTree: Sendable {
 enum Errno {
     static let noEntry: Int32 = 2
     static let access: Int32 = 13
+    static let busy: Int32 = 16
     static let exists: Int32 = 17
     static let crossDevice: Int32 = 18
     static let notDirectory: Int32 = 20

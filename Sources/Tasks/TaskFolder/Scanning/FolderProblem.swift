@@ -3,6 +3,9 @@ package struct FolderProblem: Hashable, Sendable, CustomStringConvertible {
     package enum Kind: Hashable, Sendable {
         /// A directory that could not be listed. Its contents are unknown, not gone.
         case unreadable
+        /// A list's directory on another file system than its files were. Its tasks are unknown, not
+        /// gone.
+        case otherFileSystem
         /// A symbolic link. Links are not followed, because they could lead out of the tree.
         case symbolicLink
         /// A pipe, socket or device.

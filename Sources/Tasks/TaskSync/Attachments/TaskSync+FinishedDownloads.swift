@@ -15,6 +15,10 @@ extension TaskSync {
             throw FolderError(
                 .notFound, "\(directory.parent) is not there: it was moved or removed, and is not found elsewhere yet")
         }
+        guard !isReplaced(directory.parent) else {
+            changes.askForScan()
+            throw FolderError(.notFound, "\(directory.parent) is another directory than before")
+        }
         try folder.makeDirectory(directory)
     }
 

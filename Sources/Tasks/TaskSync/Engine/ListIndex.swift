@@ -7,20 +7,32 @@ import TaskModel
 struct ListIndex {
     private(set) var paths: [ListID: TaskPath] = [:]
     private var ids: [TaskPath: ListID] = [:]
+    private var directories: [ListID: ListDirectory] = [:]
 
     /// Returns the list of a directory; nil for the root and unknown ones.
     func id(_ path: TaskPath) -> ListID? { ids[path] }
 
     func path(_ list: ListID) -> TaskPath? { paths[list] }
 
+    /// Returns what identifies the directory of a list; nil if that was not recorded yet.
+    func directory(of list: ListID) -> ListDirectory? { directories[list] }
+
+    mutating func set(_ list: ListID, _ directory: ListDirectory) {
+        if paths[list] != nil { directories[list] = directory }
+    }
+
+    /// Records the path of a list. A list that had another one has moved with its directory.
     mutating func set(_ list: ListID, _ path: TaskPath) {
+        let directory = directories[list]
         remove(list)
-        if let other = ids[path] { paths[other] = nil }
+        if let other = ids[path] { remove(other) }
+        directories[list] = directory
         paths[list] = path
         ids[path] = list
     }
 
     mutating func remove(_ list: ListID) {
+        directories[list] = nil
         if let path = paths.removeValue(forKey: list) { ids[path] = nil }
     }
 

@@ -122,6 +122,11 @@ extension TaskSync {
                     retries.insert(item.task)
                     continue
                 }
+                if item.row?.path.parent != directory, isReplaced(directory) {
+                    retries.insert(item.task)
+                    changes.askForScan()
+                    continue
+                }
                 if item.row == nil {
                     if soughtFiles.contains(item.task) {
                         retries.insert(item.task)

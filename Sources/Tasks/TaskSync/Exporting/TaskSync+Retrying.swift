@@ -1,6 +1,7 @@
 import DocumentClient
 import DocumentModel
 import SystemIO
+import TaskFolder
 import TaskModel
 
 /// Handles tasks and lists that are behind: their files and directories have to be checked again,
@@ -28,6 +29,7 @@ extension TaskSync {
         try await removeDeletedLists()
         try await fillAgain()
         try await bringBackLeftAgain()
+        if folder.coveredLists.contains(where: { !isReplaced($0) }) { changes.askForScan() }
         if rememberedRetries != retries { try await acknowledge(through: nil) }
         try await settleVanishedLists()
         retryLater()
@@ -64,13 +66,16 @@ extension TaskSync {
     /// writable again.
     func retryLater() {
         let awaitsNews = !parents.isEmpty || vanishedLists.keys.contains(where: isNewlyMissed)
-        guard !retries.isEmpty || !retriedLists.isEmpty || awaitsNews else {
+        let hasCovered = !folder.coveredLists.isEmpty
+        guard !retries.isEmpty || !retriedLists.isEmpty || awaitsNews || hasCovered else {
             retryDelay = Backoff.firestore
             return
         }
         guard !isRetryPlanned else { return }
         isRetryPlanned = true
-        let pause = retryDelay.next(random: environment.fraction, isOverloaded: false)
+        let delay = retryDelay.next(random: environment.fraction, isOverloaded: false)
+        // No event reports that a file system is mounted.
+        let pause = hasCovered ? min(delay, .seconds(2)) : delay
         // The task ends after one check, and does not keep the bridge alive.
         Task { [weak self, environment] in
             try? await environment.sleep(for: pause)

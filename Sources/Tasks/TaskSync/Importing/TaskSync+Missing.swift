@@ -236,6 +236,6 @@ extension TaskSync {
     }
 
     private static func isUnreadable(_ problem: SyncProblem) -> Bool {
-        problem.code == word(FolderProblem.Kind.unreadable)
+        [FolderProblem.Kind.unreadable, .otherFileSystem].contains { problem.code == word($0) }
     }
 }

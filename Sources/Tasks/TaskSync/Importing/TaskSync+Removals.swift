@@ -11,7 +11,8 @@ extension TaskSync {
     /// Imports the removal of files.
     func importRemovals(_ paths: [TaskPath]) async throws {
         guard try await checkRoot() else { return }
-        let paths = paths.filter { !isOutOfSight($0) }
+        let paths = paths.filter { !isOutOfSight($0) && !isInCoveredList($0) }
+        if Set(paths.map(\.parent)).contains(where: isReplaced) { return changes.askForScan() }
         var tasks: [TaskID] = []
         var unwritten: [TaskPath] = []
         var attachments: [TaskPath] = []

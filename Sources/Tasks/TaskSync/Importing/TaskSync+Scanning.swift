@@ -16,7 +16,8 @@ extension TaskSync {
         defer { soughtFiles.subtract(sought) }
         let scan: FolderScan
         do throws(FolderError) {
-            scan = try folder.scan(.watch) { file in
+            let isCovered: CoverTest = { self.isCovered($0, $1, $2) }
+            scan = try folder.scan(.watch, isCovered: isReadopted ? { _, _, _ in false } : isCovered) { file in
                 if file.isAttachment { return found.append(file) }
                 let known = index.entry(file.path, seenIn: &call)
                 guard let known else {
@@ -57,6 +58,7 @@ extension TaskSync {
             if let former = formerName(of: path, holding: changed) { try await directoryMoved(former, path) }
             _ = try await list(at: path)
         }
+        try await markLists(at: scan.lists)
         // Files that existed a moment ago are not counted; events report what happened to them.
         let absent = Set(index.paths(notSeenIn: call)).subtracting(changed)
         let missed = absent.filter(scan.sees)

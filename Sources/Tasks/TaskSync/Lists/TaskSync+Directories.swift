@@ -51,6 +51,7 @@ extension TaskSync {
         let right = try? ListIndex.directory(named: TaskList(fields: view.fields).name, from: number) { _ in false }
         if right != path { retriedLists.insert(view.name) }
         retryMisplaced(in: list)
+        try await markLists(at: [path])
         return list
     }
 

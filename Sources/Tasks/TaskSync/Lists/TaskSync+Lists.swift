@@ -136,6 +136,7 @@ extension TaskSync {
                 lists.set(list, target)
                 vanishedLists[list] = nil
                 try await client.transaction { try SyncTables($0).put(list: list, at: target) }
+                try await markLists(at: [target])
                 if let current {
                     // The list's tasks and the lists within it follow.
                     retryLists(within: current, name.database)

@@ -150,6 +150,7 @@ struct SyncTables {
 
     func remove(list: ListID) throws {
         try database.execute("DELETE FROM sync_list WHERE list = ?", [.id(list)])
+        try removeDirectory(of: list)
     }
 
     /// Returns the former name of a deleted list; nil if it was not deleted, or exists again.

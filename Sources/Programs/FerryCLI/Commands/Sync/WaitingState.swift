@@ -46,6 +46,9 @@ struct WaitingState {
         WaitingState(
             "a file or directory cannot be read, written or watched", says: "problem", .attention,
             "follow the line below it"),
+        WaitingState(
+            "a list's file system is not mounted, or another one is mounted over the list", says: "another file system",
+            .attention, "mount it; if the list is to continue without it: ferry rebind"),
         WaitingState("changes are being sent to the server", says: "to send", .success, "nothing"),
         WaitingState("changes are being written to files", says: "to write", .success, "nothing"),
         WaitingState(
