@@ -156,8 +156,10 @@ import Testing
         let machine = try await Machine(store, home: before.home, disk: disk)
         #expect(await machine.eventually { await !machine.sync.allProblems.isEmpty })
         try disk.setMode("Home", 0o755)
-        #expect(await machine.eventually { await machine.sync.path(ofTask: task) == to.string })
         #expect(await machine.eventually { (try? await machine.sync.detail(task).item.notes) == "go by bus\n" })
+        // The move was not the user's, so the title stays, and the file gets the name that goes with it.
+        #expect(await machine.eventually { await machine.sync.path(ofTask: task) == from.string })
+        #expect(await machine.sync.catalog.living.map(\.title) == ["Trip"])
         #expect(await machine.sync.catalog.count == 1)
         await machine.stop()
     }
@@ -188,8 +190,10 @@ import Testing
         await second.stop()
         try disk.setMode("Home", 0o755)
         let third = try await Machine(store, home: first.home, disk: disk)
-        #expect(await third.eventually { await third.sync.path(ofTask: task) == to.string })
         #expect(await third.eventually { (try? await third.sync.detail(task).item.notes) == "go by bus\n" })
+        // It does not keep the name `to`, which only a scheduler that is quick enough shows.
+        #expect(await third.eventually { await third.sync.path(ofTask: task) == from.string })
+        #expect(await third.sync.catalog.living.map(\.title) == ["Trip"])
         #expect(await third.sync.catalog.count == 1)
         await third.stop()
     }
