@@ -77,7 +77,6 @@ extension TaskSync {
     /// Records that a directory has moved with everything in it; its lists are renamed.
     func directoryMoved(_ from: TaskPath, _ to: TaskPath) async throws {
         unexplored = unexplored.map { $0.moved(from: from, to: to) }
-        unidentified = unidentified.mapValues { Set($0.map { $0.moved(from: from, to: to) }) }
         outOfSight = outOfSight.mapValues { $0.moved(from: from, to: to) }
         attachments.removeOrphans(beneath: from)
         if from.kind(isDirectory: true) == .attachments || to.kind(isDirectory: true) != .list {
@@ -92,6 +91,7 @@ extension TaskSync {
         // The event of a move by Ferry itself. Its old name may have been given to another list
         // since.
         if isOwnMove(from, to) { return }
+        unidentified = unidentified.mapValues { Set($0.map { $0.moved(from: from, to: to) }) }
         // The old name may have been found missing before the rename was reported. A directory that
         // another list has taken over since is not renamed, and files that left before do not come
         // back.
