@@ -229,6 +229,25 @@ def test_task_lines_of_a_note_and_single_files_are_imported(root, machines):
         assert laptop.ferry("export", *words, check=False).returncode == 2
 
 
+def test_cancelled_tasks_stay_cancelled_and_an_id_that_two_have_is_named(root, machines):
+    laptop, _ = machines
+    lines = ["BEGIN:VCALENDAR"]
+    for uid, title, status in [("1", "Paint fence", "CANCELLED"), ("2", "Call Anna", "NEEDS-ACTION"), ("2", "Call Ben", "NEEDS-ACTION")]:
+        lines += ["BEGIN:VTODO", f"UID:{uid}", f"SUMMARY:{title}", f"STATUS:{status}", "END:VTODO"]
+    (root / "a.ics").write_text("\r\n".join([*lines, "END:VCALENDAR", ""]), newline="")
+    (root / "a.csv").write_text("title,status\nSell boat,cancelled\nBuy boat,in-progress\n")
+    (root / "a.md").write_text("- [-] Wash car\n- [/] Mow lawn\n")
+    told = json.loads(laptop.ferry("import", root / "a.ics", "--json", check=False).stdout)
+    assert told["imported"] == ["Paint fence", "Call Anna"] and [f["name"] for f in told["failed"]] == ["Call Ben"], told
+    laptop.json("import", root / "a.csv")
+    laptop.json("import", root / "a.md", "--format", "obsidian")
+    tasks = {title: task.get("completed", False) for title, task in laptop.list().items()}
+    assert tasks == {"Paint fence": True, "Call Anna": False, "Sell boat": True, "Buy boat": False, "Wash car": True, "Mow lawn": False}
+    for title in ("Paint fence", "Sell boat", "Wash car"):
+        assert "status: cancelled" in laptop.read(f"{title}.md"), laptop.read(f"{title}.md")
+    assert not laptop.json("import", root / "a.csv")["imported"]
+
+
 def test_an_import_that_is_killed_is_finished_by_the_next(root, machines):
     laptop, desk = machines
     count = 2000

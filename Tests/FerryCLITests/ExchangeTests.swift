@@ -65,6 +65,8 @@ import Testing
         )
         #expect(odd.change.tags == ["a", "2"] && odd.change.texts == ["priority": "urgent"] && odd.key.isEmpty)
         #expect(odd.changes.count == 6, "\(odd.changes)")
+        let untyped = try record(#"{"title":"T","notes":1,"due":2,"fields":[1],"list":null}"#)
+        #expect(untyped.changes.count == 3 && untyped.change.notes == nil, "\(untyped.changes)")
         for bad in ["nonsense", "[1]", "{}", #"{"title":" "}"#] {
             #expect(throws: RecordProblem.self) { try record(bad) }
         }

@@ -29,8 +29,29 @@ struct ImportFormatTests {
         #expect(due.basic == "20261201T163005Z")
         #expect(record.change.texts["recurrence"] == "FREQ=WEEKLY;INTERVAL=2" && record.change.texts["brand"] == "x")
         #expect(
-            record.change.fields == ["estimate": "4"] && record.changes == ["wait 'soon' is not a time and is left out"]
-        )
+            record.change.fields == ["estimate": "4"]
+                && record.changes == ["wait 'soon' is not a time and is left out", "1 annotation has no time here"])
+    }
+
+    @Test("Attributes of Taskwarrior that are not of their kind are named")
+    func taskwarriorKinds() throws {
+        let found = taskwarrior(
+            #"[{"uuid":"u","description":"Odd","status":"stuck","due":1566669533,"project":4,"tags":"a,b","#
+                + #""annotations":[{"entry":"x"},"plain"]},"#
+                + #"{"description":"Other","tags":4,"annotations":"text"}]"#)
+        let odd = try imported(found, "Odd")
+        #expect(odd.change.tags == ["a", "b"] && odd.change.notes == "plain\n")
+        #expect(odd.change.texts == ["status": "stuck"])
+        #expect(
+            odd.changes == [
+                "due is not text and is left out", "project is not text and is left out",
+                "status 'stuck' is kept as a field", "1 annotation has no time here",
+                "an annotation without text is left out",
+            ])
+        #expect(
+            try imported(found, "Other").changes == [
+                "tags is not an array and is left out", "an annotation without text is left out",
+            ])
     }
 
     @Test("A recurring task of Taskwarrior is imported once, with the date of its first open occurrence")
@@ -108,7 +129,13 @@ struct ImportFormatTests {
             done.change.isCompleted == true && done.change.texts["completedDate"] == "2026-11-20"
                 && done.changes.count == 1)
         let odd = try #require(try ObsidianLine.record("* [/] Half 📅 soon"))
-        #expect(odd.change.title == "Half 📅 soon" && odd.change.texts["status"] == "/")
+        #expect(odd.change.title == "Half 📅 soon" && odd.change.texts["status"] == "in-progress")
+        let cancelled = try #require(try ObsidianLine.record("- [-] No 📅 2026-12-01 📅 2026-12-02 🔼 ⏫"))
+        #expect(cancelled.change.texts["status"] == "cancelled" && cancelled.change.isCompleted == nil)
+        // The plugin reads the last of two; the other one is not lost.
+        #expect(cancelled.change.title == "No 📅 2026-12-01 📅 2026-12-02 🔼" && cancelled.change.priority == .high)
+        let twice = try #require(try ObsidianLine.record("- [ ] Twice 📅 2026-12-01 📅 2026-12-02"))
+        #expect(twice.change.title == "Twice 📅 2026-12-01" && twice.change.due == "2026-12-02")
         for line in ["# Heading", "- plain", "text - [ ] no", ""] { #expect(try ObsidianLine.record(line) == nil) }
         #expect(throws: RecordProblem.self) { try ObsidianLine.record("- [ ]   ") }
     }
@@ -137,6 +164,61 @@ struct ImportFormatTests {
         #expect(done.change.isCompleted == true && done.change.texts.isEmpty && done.changes.count == 1)
         let values = ["a,b", "\"", "c\nd", "", "plain"]
         #expect(CSVFile.rows("x,x,x,x,x\n" + CSVFile.line(values)).last == values)
+    }
+
+    @Test("No column of a table hides another, and a quote that does not end is named")
+    func columns() throws {
+        let found = CSVFile("Title,title,,,x,x\na,b,c,d,e,f\nlast,\"open\nnext,row\n").records
+        let record = try imported(found, "a")
+        #expect(record.change.texts == ["title 2": "b", "column": "c", "column 2": "d", "x": "e", "x 2": "f"])
+        #expect(found.count == 2 && (try? found[1].record.get()) == nil)
+        let cancelled = try imported(CSVFile("title,status\nNo,cancelled\n").records, "No")
+        #expect(cancelled.change.texts == ["status": "cancelled"] && cancelled.change.isCompleted == nil)
+    }
+
+    @Test("Comments of Todoist belong to their tasks, sections are fields, and 1 is the highest priority")
+    func todoist() throws {
+        let rows = [
+            "TYPE,CONTENT,DESCRIPTION,PRIORITY,INDENT,DATE,DATE_LANG,DEADLINE", "note,Alone,,,,,,",
+            "section,Garden,,,,,,", "task,Dig,deep,1,1,2026-12-01,en,", "note,first,,,,,,",
+            "note,\"second\nline\",,,,,,",
+            ",,,,,,,", "task,Sow,,4,2,every day,en,2026-12-24", "project,Other,,,,,,", "task,a,b,c,d,e,f,g,h",
+        ]
+        let found = CSVFile(rows.joined(separator: "\n")).records
+        let dig = try imported(found, "Dig")
+        #expect(dig.change.priority == .high && dig.change.due == "2026-12-01" && dig.changes.isEmpty)
+        #expect(dig.change.notes == "deep\nfirst\nsecond\nline")
+        #expect(dig.change.texts == ["section": "Garden", "INDENT": "1", "DATE_LANG": "en"])
+        let sow = try imported(found, "Sow")
+        #expect(sow.change.priority == TaskSummary.Priority.none && sow.change.due == "2026-12-24")
+        #expect(sow.change.texts["scheduled"] == "every day" && sow.change.notes == nil)
+        #expect(found.filter { (try? $0.record.get()) == nil }.map(\.name) == ["row 2", "row 9", "row 10"])
+    }
+
+    @Test("A calendar's task loses nothing unseen")
+    func calendarLosses() throws {
+        let lines = [
+            "BEGIN:VTODO", "UID:1", "SUMMARY:Tax", "SUMMARY:Tax again", "STATUS:CANCELLED", "CLASS:CONFIDENTIAL",
+            "PERCENT-COMPLETE:40", "PRIORITY:soon", "COMMENT:one", "COMMENT:two", "CATEGORIES:a\\;b,c", "CATEGORIES:d",
+            "ORGANIZER;CN=Jane:mailto:jane@example.org", "CREATED;TZID=Asia/Tokyo:20261101T100000",
+            "DUE;TZID=Europe/Berlin:20261201T170000", "a line that is folded without a space", "END:VTODO",
+            "BEGIN:VTODO", "UID:2", "SUMMARY:Cut", "DESCRIPTION:to be conti",
+        ]
+        let found = CalendarFile(lines.joined(separator: "\r\n")).records
+        let record = try imported(found, "Tax")
+        #expect(
+            record.change.texts == [
+                "status": "cancelled", "class": "CONFIDENTIAL", "percent-complete": "40", "priority": "soon",
+                "comment": "one\ntwo", "organizer": "mailto:jane@example.org", "createdDate": "2026-11-01",
+                "tzid": "Europe/Berlin",
+            ])
+        #expect(record.change.isCompleted == nil && record.change.tags == ["a;b", "c", "d"])
+        #expect(
+            record.changes == [
+                "a second SUMMARY is left out", "PRIORITY 'soon' is none of 0 to 9; it is kept as a field",
+                "the CN of ORGANIZER is left out", "1 line that is no property is left out",
+            ])
+        #expect(throws: RecordProblem.self) { try imported(found, "Cut") }
     }
 
     @Test("A calendar's tasks are read, and what has no place is named")

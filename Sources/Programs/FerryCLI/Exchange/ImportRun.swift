@@ -210,17 +210,20 @@ struct ImportRun {
             found = format == .csv ? CSVFile(text).records : CalendarFile(text).records
         }
         var seen: [String: Int] = [:]
-        let records = found.map { found in
+        var ids: Set<String> = []
+        let records = found.map { found -> Result<ImportRecord, RecordProblem> in
             seen[found.source, default: 0] += 1
-            return found.record.map { record in
+            return found.record.flatMap { record in
                 var record = record
                 // Two equal records are two tasks, and get the same keys when they are imported
                 // again.
                 if record.key.isEmpty {
                     record.key = "\(format.rawValue) \(seen[found.source] ?? 1)\n\(found.source)"
+                } else if !ids.insert(record.key).inserted {
+                    return .failure(RecordProblem("An earlier one has the same id."))
                 }
                 if let list = chosenList { record.change.list = list }
-                return record
+                return .success(record)
             }
         }
         let there = try await TasksThere(service)

@@ -26,6 +26,14 @@ enum TaskRecord {
         let id = task["id"]?.stringValue
         var result = ImportRecord(
             name: title, change: TaskChange(title: title), id: id, key: id.map { "record \($0)" } ?? "")
+        for (object, keys) in [(task, ["id", "list", "due"]), (record, ["notes", "head"])] {
+            for key in keys where object[key].map({ $0.stringValue == nil && !$0.isNull }) ?? false {
+                result.changes.append("'\(key)' is not text and is left out")
+            }
+        }
+        if let fields = record["fields"], fields.objectValue == nil, !fields.isNull {
+            result.changes.append("'fields' is not an object and is left out")
+        }
         read(task, into: &result)
         read(record, besides: inner != nil, into: &result)
         return result

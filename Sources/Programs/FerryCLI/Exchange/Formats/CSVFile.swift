@@ -11,29 +11,54 @@ struct CSVFile {
     ]
 
     private let rows: [[String]]
+    /// The reasons why rows are left out, by their indices.
+    private var problems: [Int: String] = [:]
 
-    init(_ text: String) { rows = Self.rows(text) }
+    init(_ text: String) {
+        let (rows, isCut) = Self.parsed(text)
+        if let table = TodoistTable(rows) {
+            self.rows = table.rows
+            problems = table.problems
+        } else {
+            self.rows = rows
+        }
+        if isCut, let last = rows.indices.last {
+            problems[last] = "A quote in it does not end."
+        }
+    }
 
     /// The records, without rows that have no values.
     var records: [FoundRecord] {
         guard let header = rows.first else { return [] }
-        var names: [String] = []
-        for name in header {
-            let known = Self.columns[name.lowercased()]
-            names.append(known.map { names.contains($0) ? name : $0 } ?? name)
-        }
+        let names = Self.names(header)
         guard names.contains("title") else {
             return [FoundRecord("the header", .failure(RecordProblem("It has no column 'title'.")))]
         }
         return rows.enumerated().dropFirst().compactMap { index, row in
-            guard row.contains(where: { !$0.isEmpty }) else { return nil }
+            guard row.contains(where: { !$0.isEmpty }) || problems[index] != nil else { return nil }
             do throws(RecordProblem) {
+                if let problem = problems[index] { throw RecordProblem(problem) }
                 let record = try Self.record(row, names)
                 return FoundRecord(record.name, .success(record), source: Self.line(row))
             } catch {
                 return FoundRecord("row \(index + 1)", .failure(error))
             }
         }
+    }
+
+    /// Returns the meanings of columns, or the names of fields. Each is there once, so that no column
+    /// hides another.
+    private static func names(_ header: [String]) -> [String] {
+        var names: [String] = []
+        for column in header {
+            let name = columns[column.lowercased()].flatMap { names.contains($0) ? nil : $0 } ?? column
+            let numbered = sequence(first: 1) { $0 + 1 }.lazy.map { number in
+                let base = name.isEmpty ? "column" : name
+                return number == 1 ? base : "\(base) \(number)"
+            }
+            names.append(numbered.first { !names.contains($0) } ?? name)
+        }
+        return names
     }
 
     private static func record(_ row: [String], _ names: [String]) throws(RecordProblem) -> ImportRecord {
@@ -66,13 +91,14 @@ struct CSVFile {
                 case "false", "no", "0", "open", "pending", "todo", "needs-action": break
                 default:
                     record.change.texts["status"] = value
-                    record.changes.append("status '\(value)' is not understood; it is kept as a field")
+                    record.changes.append("status '\(value)' is kept as a field")
                 }
-            default: record.change.texts[name.isEmpty ? "column" : name] = value
+            default: record.change.texts[name] = value
             }
         }
         guard record.name.contains(where: { !$0.isWhitespace }) else { throw RecordProblem("It has no title.") }
-        if record.change.isCompleted == nil { record.change.isCompleted = false }
+        // A word of its own says whether the task is open.
+        if record.change.isCompleted == nil, record.change.texts["status"] == nil { record.change.isCompleted = false }
         if record.change.isCompleted == true, let rule = record.change.texts.removeValue(forKey: "recurrence") {
             record.changes.append("its recurrence \(rule) is left out, because it is completed")
         }
@@ -98,7 +124,9 @@ struct CSVFile {
     }
 
     /// Splits a text into rows. The separator is the one that the header has most of.
-    static func rows(_ text: String) -> [[String]] {
+    static func rows(_ text: String) -> [[String]] { parsed(text).rows }
+
+    private static func parsed(_ text: String) -> (rows: [[String]], isCut: Bool) {
         // A mark at the start of a value would make one character with the sign before it.
         var scalars = text.unicodeScalars[...]
         let header = scalars.prefix { $0 != "\n" && $0 != "\r" }
@@ -135,8 +163,8 @@ struct CSVFile {
                 value.append(scalar)
             }
         }
-        if !row.isEmpty || !value.isEmpty { rows.append(row + [String(value)]) }
-        return rows
+        if !row.isEmpty || !value.isEmpty || isQuoted { rows.append(row + [String(value)]) }
+        return (rows, isQuoted)
     }
 
     /// Returns a row as text, with the values quoted that need it.

@@ -16,20 +16,23 @@ struct CalendarFile {
         var value: String
 
         /// The value without escapes.
-        var text: String {
-            var text = String.UnicodeScalarView()
+        var text: String { texts.joined(separator: ",") }
+
+        /// The values between commas, without escapes. A comma that belongs to a value is escaped.
+        var texts: [String] {
+            var texts: [String.UnicodeScalarView] = [.init()]
             var isEscaped = false
             for scalar in value.unicodeScalars {
-                if isEscaped {
-                    text.append(scalar == "n" || scalar == "N" ? "\n" : scalar)
-                    isEscaped = false
-                } else if scalar == "\\" {
+                if !isEscaped, scalar == "," {
+                    texts.append(.init())
+                } else if !isEscaped, scalar == "\\" {
                     isEscaped = true
                 } else {
-                    text.append(scalar)
+                    texts[texts.count - 1].append(isEscaped && (scalar == "n" || scalar == "N") ? "\n" : scalar)
+                    isEscaped = false
                 }
             }
-            return String(text)
+            return texts.map { String($0) }
         }
 
         /// Parses `NAME;PARAMETER=VALUE:value`; nil for a line that is no property.
@@ -56,24 +59,44 @@ struct CalendarFile {
 
     private static let zones = TimeZones()
 
-    private var components: [(name: String, properties: [Property], inner: [String])] = []
+    private struct Component {
+        var name: String
+        var properties: [Property] = []
+        /// The names of the components in it.
+        var inner: [String] = []
+        /// The number of lines in it that are no properties.
+        var otherLines = 0
+        /// Whether the file ends inside of it.
+        var isCut = false
+    }
+
+    private var components: [Component] = []
 
     init(_ text: String) {
-        var stack: [(name: String, properties: [Property], inner: [String])] = []
+        var stack: [Component] = []
         for line in Self.unfolded(text) {
-            guard let property = Property(line) else { continue }
+            guard let property = Property(line) else {
+                if let last = stack.indices.last { stack[last].otherLines += 1 }
+                continue
+            }
             switch property.name {
-            case "BEGIN": stack.append((property.value.uppercased(), [], []))
-            case "END":
-                guard let component = stack.popLast() else { continue }
-                if ["VCALENDAR", "VTIMEZONE", "STANDARD", "DAYLIGHT"].contains(component.name) { continue }
-                if let parent = stack.indices.last, stack[parent].name != "VCALENDAR" {
-                    stack[parent].inner.append(component.name)
-                } else {
-                    components.append(component)
-                }
+            case "BEGIN": stack.append(Component(name: property.value.trimmingSpaces.uppercased()))
+            case "END": if let component = stack.popLast() { take(component, in: &stack) }
             default: if let last = stack.indices.last { stack[last].properties.append(property) }
             }
+        }
+        while var component = stack.popLast() {
+            component.isCut = true
+            take(component, in: &stack)
+        }
+    }
+
+    private mutating func take(_ component: Component, in stack: inout [Component]) {
+        if ["VCALENDAR", "VTIMEZONE", "STANDARD", "DAYLIGHT"].contains(component.name) { return }
+        if let parent = stack.indices.last, stack[parent].name != "VCALENDAR" {
+            stack[parent].inner.append(component.name)
+        } else {
+            components.append(component)
         }
     }
 
@@ -92,18 +115,21 @@ struct CalendarFile {
     }
 
     var records: [FoundRecord] {
-        components.map { name, properties, inner in
+        components.map { component in
+            let properties = component.properties
             let title = properties.first { $0.name == "SUMMARY" }?.text ?? properties.first { $0.name == "UID" }?.value
             do throws(RecordProblem) {
-                guard name == "VTODO" else { throw RecordProblem("It is a \(name), not a task.") }
-                return FoundRecord(title ?? "a task", .success(try Self.record(properties, inner)))
+                guard component.name == "VTODO" else { throw RecordProblem("It is a \(component.name), not a task.") }
+                guard !component.isCut else { throw RecordProblem("The file ends inside of it.") }
+                return FoundRecord(title ?? "a task", .success(try Self.record(component)))
             } catch {
-                return FoundRecord(title ?? name, .failure(error))
+                return FoundRecord(title ?? component.name, .failure(error))
             }
         }
     }
 
-    private static func record(_ properties: [Property], _ inner: [String]) throws(RecordProblem) -> ImportRecord {
+    private static func record(_ component: Component) throws(RecordProblem) -> ImportRecord {
+        let properties = component.properties
         guard let title = properties.first(where: { $0.name == "SUMMARY" })?.text,
             title.contains(where: { !$0.isWhitespace })
         else { throw RecordProblem("It has no SUMMARY.") }
@@ -116,20 +142,46 @@ struct CalendarFile {
         record.change.due = ""
         record.change.list = ""
         record.change.notes = ""
+        record.change.tags = []
         record.change.isCompleted = properties.contains {
             $0.name == "STATUS" && $0.value.uppercased() == "COMPLETED"
                 || $0.name == "COMPLETED" || $0.name == "PERCENT-COMPLETE" && $0.value == "100"
         }
-        var tags: [String] = []
-        for property in properties { read(property, into: &record, &tags) }
-        record.change.tags = tags
-        for name in inner.sorted() { record.changes.append("its \(name) is left out") }
+        var seen: Set<String> = []
+        for property in properties {
+            if single.contains(property.name), !seen.insert(property.name).inserted {
+                record.changes.append("a second \(property.name) is left out")
+                continue
+            }
+            read(property, into: &record)
+        }
+        // A word of its own says whether the task is open.
+        if record.change.texts["status"] != nil, record.change.isCompleted == false { record.change.isCompleted = nil }
+        for name in component.inner.sorted() { record.changes.append("its \(name) is left out") }
+        if component.otherLines > 0 {
+            let lines = Count(component.otherLines, "line that is no property is", "lines that are no properties are")
+            record.changes.append("\(lines) left out")
+        }
         return record
     }
 
-    private static func read(_ property: Property, into record: inout ImportRecord, _ tags: inout [String]) {
+    /// The properties that a task has once, of those that are read.
+    private static let single: Set<String> = [
+        "SUMMARY", "UID", "DESCRIPTION", "STATUS", "DUE", "DTSTART", "COMPLETED", "CREATED", "PRIORITY", "RRULE",
+        "PERCENT-COMPLETE", "CLASS", "LOCATION", "URL", "GEO", "ORGANIZER", "X-FERRY-LIST",
+    ]
+    /// The properties that become fields of their names.
+    private static let fields: Set<String> = [
+        "LOCATION", "URL", "GEO", "RELATED-TO", "ORGANIZER", "CONTACT", "COMMENT", "CLASS", "PERCENT-COMPLETE",
+    ]
+    /// The values of properties that say no more than their absence.
+    private static let defaults: [String: Set<String>] = ["CLASS": ["PUBLIC"], "PERCENT-COMPLETE": ["0", "100"]]
+    /// The parameters that are read, or say no more than the value.
+    private static let readParameters: Set<String> = ["VALUE", "TZID", "LANGUAGE"]
+
+    private static func read(_ property: Property, into record: inout ImportRecord) {
         switch property.name {
-        case "SUMMARY", "UID", "DTSTAMP", "LAST-MODIFIED", "SEQUENCE", "CLASS", "TRANSP", "PERCENT-COMPLETE": break
+        case "SUMMARY", "UID", "DTSTAMP", "LAST-MODIFIED", "SEQUENCE": break
         case "DESCRIPTION": record.change.notes = property.text + (property.text.hasSuffix("\n") ? "" : "\n")
         case "STATUS":
             if !["COMPLETED", "NEEDS-ACTION"].contains(property.value.uppercased()) {
@@ -137,21 +189,16 @@ struct CalendarFile {
             }
         case "DUE": if let date = date(property, &record) { record.change.due = date.text }
         case "DTSTART": if let date = date(property, &record) { record.change.texts["scheduled"] = date.text }
-        case "COMPLETED": if let date = date(property, &record) { record.change.texts["completedDate"] = "\(date.day)" }
-        case "CREATED": if let date = date(property, &record) { record.change.texts["createdDate"] = "\(date.day)" }
-        case "PRIORITY":
-            switch Int(property.value) {
-            case (1...4)?: record.change.priority = .high
-            case 5?: record.change.priority = .medium
-            case (6...9)?: record.change.priority = .low
-            default: break
-            }
+        case "COMPLETED":
+            if let date = moment(property, &record) { record.change.texts["completedDate"] = "\(date.day)" }
+        case "CREATED": if let date = moment(property, &record) { record.change.texts["createdDate"] = "\(date.day)" }
+        case "PRIORITY": readPriority(property.value, into: &record)
         case "CATEGORIES":
-            // A comma that belongs to a name is escaped.
-            for part in property.value.replacing("\\,", with: "\u{0}").split(separator: ",") {
-                let tag = part.replacing("\u{0}", with: ",").trimmingSpaces
-                if !tag.isEmpty, !tags.contains(tag) { tags.append(tag) }
+            var tags = record.change.tags ?? []
+            for tag in property.texts.map(\.trimmingSpaces) where !tag.isEmpty && !tags.contains(tag) {
+                tags.append(tag)
             }
+            record.change.tags = tags
         case "RRULE":
             do throws(RecurrenceProblem) {
                 record.setRecurrence(try RecurrenceRule(parsing: property.value), isFromCompletion: false)
@@ -160,23 +207,49 @@ struct CalendarFile {
                 record.changes.append("its rule is not understood (\(error.description)); it is kept as a field")
             }
         case "X-FERRY-LIST": record.change.list = property.text
-        case "LOCATION", "URL", "GEO", "RELATED-TO", "ORGANIZER", "CONTACT", "COMMENT":
-            record.change.texts[property.name.lowercased()] = property.text
-        default: record.changes.append("\(property.name) is left out")
+        case let name where fields.contains(name):
+            guard defaults[name]?.contains(property.value.uppercased()) != true else { return }
+            let key = name.lowercased()
+            // A task can have several of some properties, such as comments.
+            record.change.texts[key] = record.change.texts[key].map { "\($0)\n\(property.text)" } ?? property.text
+        default:
+            record.changes.append("\(property.name) is left out")
+            return
+        }
+        for name in property.parameters.keys.sorted() where !readParameters.contains(name) {
+            record.changes.append("the \(name) of \(property.name) is left out")
         }
     }
 
-    private static func date(_ property: Property, _ record: inout ImportRecord) -> ExchangeDate? {
-        guard let date = ExchangeDate(basic: property.value) else {
-            record.changes.append("\(property.name) '\(property.value)' is not a time and is left out")
-            return nil
+    private static func readPriority(_ value: String, into record: inout ImportRecord) {
+        switch Int(value) {
+        case (1...4)?: record.change.priority = .high
+        case 5?: record.change.priority = .medium
+        case (6...9)?: record.change.priority = .low
+        case 0?: break
+        default:
+            record.change.texts["priority"] = value
+            record.changes.append("PRIORITY '\(value)' is none of 0 to 9; it is kept as a field")
         }
+    }
+
+    /// Returns the date of a task's own time; its zone becomes that of the task.
+    private static func date(_ property: Property, _ record: inout ImportRecord) -> ExchangeDate? {
+        guard let date = moment(property, &record) else { return nil }
         if let zone = property.parameters["TZID"], date.second != nil, date.offset == nil {
             if zones[zone] != nil, [zone, nil].contains(record.change.texts["tzid"]) {
                 record.change.texts["tzid"] = zone
                 return date
             }
             record.changes.append("\(property.name) is the time on the clock in \(zone)")
+        }
+        return date
+    }
+
+    private static func moment(_ property: Property, _ record: inout ImportRecord) -> ExchangeDate? {
+        guard let date = ExchangeDate(basic: property.value) else {
+            record.changes.append("\(property.name) '\(property.value)' is not a time and is left out")
+            return nil
         }
         return date
     }

@@ -13,6 +13,8 @@ enum ObsidianLine {
     private static let priorities: [(sign: String, priority: TaskSummary.Priority, word: String?)] = [
         ("🔺", .high, "highest"), ("⏫", .high, nil), ("🔼", .medium, nil), ("🔽", .low, nil), ("⏬", .low, "lowest"),
     ]
+    /// The marks of tasks in progress and of cancelled ones.
+    private static let marks: [Character: String] = ["/": "in-progress", "-": "cancelled"]
     private static let others: [(sign: String, field: String)] = [
         ("🆔", "taskId"), ("⛔", "dependsOn"), ("🏁", "onCompletion"),
     ]
@@ -30,8 +32,11 @@ enum ObsidianLine {
         var record = ImportRecord(name: "", change: TaskChange(), key: "")
         record.change.isCompleted = mark == "x" || mark == "X"
         if mark != " ", mark != "x", mark != "X" {
-            record.change.texts["status"] = String(mark)
-            record.changes.append("its mark [\(mark)] is kept in the field status")
+            let word = marks[mark] ?? String(mark)
+            record.change.texts["status"] = word
+            record.changes.append("its mark [\(mark)] is '\(word)' in the field status")
+            // The word says whether the task is open.
+            record.change.isCompleted = nil
         }
         var recurrence: String?
         var words = rest.replacing("\u{FE0F}", with: "").split(separator: " ").map(String.init)
@@ -75,19 +80,21 @@ enum ObsidianLine {
     ) -> Bool {
         if let field = dates.first(where: { $0.sign == sign })?.field {
             guard CalendarDay(value) != nil else { return false }
+            // What another one of its kind would hide stays in the title.
+            guard field == "due" ? record.change.due == nil : record.change.texts[field] == nil else { return false }
             if field == "due" { record.change.due = value } else { record.change.texts[field] = value }
         } else if let (_, priority, word) = priorities.first(where: { $0.sign == sign }) {
-            guard value.isEmpty else { return false }
+            guard value.isEmpty, record.change.priority == nil else { return false }
             record.change.priority = priority
             if let word {
                 record.change.texts["obsidianPriority"] = word
                 record.changes.append("priority \(word) is \(priority.rawValue) here; a field keeps the word")
             }
         } else if let field = others.first(where: { $0.sign == sign })?.field {
-            guard !value.isEmpty else { return false }
+            guard !value.isEmpty, record.change.texts[field] == nil else { return false }
             record.change.texts[field] = value
         } else {
-            guard !value.isEmpty else { return false }
+            guard !value.isEmpty, recurrence == nil else { return false }
             recurrence = value
         }
         return true

@@ -66,6 +66,8 @@ struct TaskwarriorFile {
     private static let known: Set<String> = [
         "uuid", "description", "status", "project", "priority", "due", "tags", "annotations", "recur",
     ]
+    /// Attributes that are texts in each version.
+    private static let texts = Set(moments.keys).union(["project", "priority", "due", "recur"])
     private static let moments: [String: String] = [
         "entry": "createdDate", "end": "completedDate", "scheduled": "scheduled", "wait": "wait", "until": "until",
         "start": "start",
@@ -83,8 +85,15 @@ struct TaskwarriorFile {
         record.change.isCompleted = status == "completed"
         record.change.priority = TaskSummary.Priority.none
         record.change.due = ""
+        for key in texts.sorted() where task[key] != nil && task[key]?.stringValue == nil && task[key] != .null {
+            record.changes.append("\(key) is not text and is left out")
+        }
+        if !["pending", "waiting", "recurring", "completed"].contains(status) {
+            record.change.texts["status"] = status
+            record.changes.append("status '\(status)' is kept as a field")
+        }
         record.change.list = task["project"]?.stringValue?.split(separator: ".").joined(separator: "/") ?? ""
-        record.change.tags = task["tags"]?.arrayValue?.compactMap(\.stringValue) ?? []
+        readTags(task["tags"], into: &record)
         switch task["priority"]?.stringValue {
         case "H"?: record.change.priority = .high
         case "M"?: record.change.priority = .medium
@@ -107,8 +116,7 @@ struct TaskwarriorFile {
                 record.changes.append("recur '\(text)' is not understood; it is kept as a field")
             }
         }
-        let annotations = (task["annotations"]?.arrayValue ?? []).compactMap { $0["description"]?.stringValue }
-        record.change.notes = annotations.isEmpty ? "" : annotations.joined(separator: "\n") + "\n"
+        readAnnotations(task["annotations"], into: &record)
         for (key, value) in task where !computed.contains(key) && !known.contains(key) && moments[key] == nil {
             if let text = value.stringValue {
                 record.change.texts[key] = text
@@ -117,6 +125,29 @@ struct TaskwarriorFile {
             }
         }
         return record
+    }
+
+    /// Some programs write the tags as one text.
+    private static func readTags(_ value: JSON?, into record: inout ImportRecord) {
+        let values = value?.stringValue.map { $0.split(separator: ",").map { JSON.string(String($0)) } }
+        let tags = values ?? value?.arrayValue ?? []
+        record.change.tags = tags.map { $0.stringValue ?? $0.text }
+        if let value, value != .null, values == nil, value.arrayValue == nil {
+            record.changes.append("tags is not an array and is left out")
+        }
+    }
+
+    private static func readAnnotations(_ value: JSON?, into record: inout ImportRecord) {
+        let annotations = value?.arrayValue ?? []
+        let texts = annotations.compactMap { $0["description"]?.stringValue ?? $0.stringValue }
+        record.change.notes = texts.isEmpty ? "" : texts.joined(separator: "\n") + "\n"
+        let times = annotations.count { $0["entry"] != nil }
+        if times > 0 {
+            record.changes.append("\(Count(times, "annotation has", "annotations have")) no time here")
+        }
+        if texts.count < annotations.count || value != nil && value != .null && value?.arrayValue == nil {
+            record.changes.append("an annotation without text is left out")
+        }
     }
 
     /// Returns the moment as files write it; nil, with a change that says so, for a text that is none.
