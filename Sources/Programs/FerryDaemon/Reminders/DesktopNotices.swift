@@ -41,6 +41,8 @@ actor DesktopNotices {
     private var openCount = 0
     /// The capabilities of the server; nil if there is none.
     private(set) var capabilities: Set<String>?
+    /// Whether the server has refused a notice since the last request for it.
+    private var hasRefused = false
 
     private static let service = "org.freedesktop.Notifications"
     private static let path = "/org/freedesktop/Notifications"
@@ -187,7 +189,8 @@ actor DesktopNotices {
         case .capabilities: logger.info("the notification server does not answer", ["error": name])
         case .notify(let notice):
             logger.warning("a notice was not shown", ["error": name])
-            // Until another server comes: this one would refuse it again at once.
+            // Until there is another server or another notice: it would be refused again at once.
+            hasRefused = true
             loseServer()
             note(.refused(notice: notice))
         case .other(let what): logger.debug("a call on the session bus failed", ["call": what, "error": name])
@@ -212,10 +215,16 @@ actor DesktopNotices {
     // MARK: What is shown
 
     /// Asks for a notification server, because something is to be shown and there is none: connects
-    /// to the bus again, or lets the bus start the server.
+    /// to the bus again, or lets the bus start the server. A server that has refused notices is asked
+    /// again, unless these are what is to be shown.
     func request() {
         guard capabilities == nil else { return }
         guard connection != nil else { return retry.set() }
+        guard !hasRefused else {
+            hasRefused = false
+            return
+        }
+        send(.server, Self.bus, Self.busPath, Self.bus, "GetNameOwner", [.string(Self.service)])
         send(
             .other("StartServiceByName"), Self.bus, Self.busPath, Self.bus, "StartServiceByName",
             [.string(Self.service), .uint32(0)])
