@@ -36,6 +36,16 @@ class Desktop:
         until(lambda: self.owns(SERVICE), "the notification server")
         return self
 
+    def start_refusing_server(self):
+        """A notification server that answers each notice with an error."""
+        self.server = self.mock(SERVICE, PATH, SERVICE)
+        until(lambda: self.owns(SERVICE), "the notification server")
+        add = "org.freedesktop.DBus.Mock.AddMethod"
+        refusal = "raise dbus.exceptions.DBusException('no', name='org.freedesktop.DBus.Error.LimitsExceeded')"
+        self.call(SERVICE, PATH, add, SERVICE, "Notify", "susssasa{sv}i", "u", refusal)
+        self.call(SERVICE, PATH, add, SERVICE, "GetCapabilities", "", "as", 'ret = ["body"]')
+        return self
+
     def start_systemd(self):
         """A service manager, of which only the call that starts a unit is needed."""
         name, path = "org.freedesktop.systemd1", "/org/freedesktop/systemd1"
@@ -88,7 +98,7 @@ class Desktop:
         found = []
         for line in self.log.read_text().splitlines() if self.log.exists() else []:
             words = line.split(" ", 2)
-            if len(words) == 3 and words[1] == method:
+            if len(words) == 3 and words[1] == method and not words[2].startswith("raised: "):
                 found.append((float(words[0]), words[2]))
         return found
 

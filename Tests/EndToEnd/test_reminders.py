@@ -237,6 +237,136 @@ def test_what_is_done_at_the_machine_in_use_is_not_shown_on_the_idle_one(root, d
     desk.desktop.stays(1)
 
 
+def test_what_waits_without_a_bus_is_kept_over_restarts(desk):
+    desk.start()
+    desk.ferry("add", "One", f"due:{soon(1)}")
+    desk.ferry("add", "Two", f"due:{soon(1)}")
+    until(lambda: [r["state"] for r in desk.json("reminders")["reminders"]] == ["waiting"] * 2, "both to be due")
+    desk.stop()
+    desk.start()
+    desk.daemon.kill()
+    desk.start()
+    desk.desktop.start_bus().start_server()
+    shown = desk.desktop.shows(2)
+    assert all(any(f'"{title}"' in text for text in shown) for title in ("One", "Two")), shown
+    desk.desktop.stays(2)
+
+
+def test_a_dismissed_notice_does_not_come_back(root, desk):
+    clock = Clock(built_library(root, "wrong-clock"), root / "clock")
+    desk.daemon.environment = {**desk.environment, **clock.environment}
+    desk.desktop.start_bus().start_server()
+    desk.start()
+    ready(desk)
+    desk.ferry("add", "Call Anna", f"due:{soon(1)}")
+    desk.desktop.shows(1)
+    known(desk)
+    desk.desktop.dismiss(1)
+    until(lambda: '"number"' not in (desk.state / "reminders.json").read_text(), "the dismissal to be noted")
+    clock.set(7200)
+    desk.desktop.stays(1)
+    desk.stop()
+    desk.start()
+    ready(desk)
+    desk.desktop.stays(1)
+    assert not desk.desktop.closed()
+
+
+def test_a_deleted_task_and_a_new_date_take_the_notice_away(root, desk):
+    clock = Clock(built_library(root, "wrong-clock"), root / "clock")
+    desk.daemon.environment = {**desk.environment, **clock.environment}
+    desk.desktop.start_bus().start_server()
+    desk.start()
+    ready(desk)
+    desk.ferry("add", "Call Anna", f"due:{soon(1)}")
+    desk.ferry("add", "Call Ben", f"due:{soon(1)}")
+    desk.desktop.shows(2)
+    desk.ferry("rm", "Anna")
+    until(lambda: len(desk.desktop.closed()) == 1, "the notice of the deleted task to be closed")
+    # An editor gives the other one another date.
+    text = desk.read("Call Ben.md")
+    desk.write("Call Ben.md", text.replace(text.split("due: ")[1].split("\n")[0], soon(3600)))
+    until(lambda: len(desk.desktop.closed()) == 2, "the notice of the old date to be closed")
+    clock.set(3601)
+    assert '"Call Ben"' in desk.desktop.shows(3)[2]
+    desk.desktop.stays(3)
+
+
+def test_each_occurrence_of_a_recurring_task_reminds_once(root, desk):
+    clock = Clock(built_library(root, "wrong-clock"), root / "clock")
+    desk.daemon.environment = {**desk.environment, **clock.environment}
+    desk.desktop.start_bus().start_server()
+    desk.start()
+    ready(desk)
+    desk.ferry("add", "Water plants", f"due:{soon(2)}", "every:1d")
+    for day in range(3):
+        clock.set(day * 86400)
+        desk.desktop.shows(day + 1)
+        desk.desktop.stays(day + 1)
+        desk.ferry("done", "plants")
+        until(lambda: len(desk.desktop.closed()) == day + 1, "the notice to be closed")
+    assert all('"Water plants"' in text for text in desk.desktop.notices())
+
+
+def test_a_task_done_while_the_server_is_away_closes_the_notice_elsewhere_afterwards(server, desks):
+    laptop, desk = desks
+    laptop.ferry("add", "Call Anna", f"due:{soon(5)}")
+    agree(laptop, desk)
+    server.kill()
+    # Without a server each machine shows what it knows.
+    for machine in desks:
+        machine.desktop.shows(1, timeout=20)
+    laptop.ferry("done", "Anna")
+    desk.desktop.stays(1)
+    assert not desk.desktop.closed()
+    server.start()
+    until(desk.desktop.closed, "the notice of the other machine to be closed", timeout=30)
+    agree(laptop, desk)
+    for machine in desks:
+        machine.desktop.stays(1)
+
+
+def test_a_snooze_ends_on_all_machines(root, desks):
+    laptop, desk = desks
+    clock = Clock(built_library(root, "wrong-clock"), root / "clock")
+    for machine in desks:
+        machine.stop()
+        machine.daemon.environment = {**machine.environment, **clock.environment}
+        machine.start()
+        ready(machine)
+    laptop.ferry("add", "Call Anna", f"due:{soon(4)}")
+    agree(laptop, desk)
+    for machine in desks:
+        machine.desktop.shows(1, timeout=20)
+        known(machine)
+    laptop.ferry("snooze", "Anna", "1h")
+    for machine in desks:
+        until(machine.desktop.closed, "the notice to be closed", timeout=30)
+    agree(laptop, desk)
+    clock.set(3700)
+    for machine in desks:
+        assert '"Call Anna"' in machine.desktop.shows(2, timeout=20)[1]
+        machine.desktop.stays(2)
+
+
+def test_a_desktop_that_refuses_a_notice_is_asked_again_for_the_next_one_only(desk):
+    desk.desktop.start_bus().start_refusing_server()
+    desk.start()
+    ready(desk)
+    desk.ferry("add", "Call Anna", f"due:{soon(1)}")
+    desk.desktop.shows(1)
+    desk.desktop.stays(1)
+    assert [r["state"] for r in desk.json("reminders")["reminders"]] == ["waiting"]
+    # Both are asked for when the next one is due.
+    desk.ferry("add", "Call Ben", f"due:{soon(1)}")
+    desk.desktop.shows(3)
+    desk.desktop.stays(3)
+    desk.desktop.end(desk.desktop.server)
+    desk.desktop.start_server()
+    desk.desktop.shows(5)
+    until(lambda: [r["state"] for r in desk.json("reminders")["reminders"]] == ["shown"] * 2, "both to be shown")
+
+
 def test_done_pressed_late_does_not_complete_the_next_occurrence(desks):
     laptop, desk = desks
     laptop.ferry("add", "Water plants", f"due:{soon(4)}", "every:1d")
