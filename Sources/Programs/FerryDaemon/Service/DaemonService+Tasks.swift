@@ -98,9 +98,10 @@ extension DaemonService {
         let new = edits.compactMap { try? $0.get() }
         let results = try await asking { try await $0.add(new) }
         let sync = try await stack().sync
-        let ids = results.compactMap { try? $0.get() } + new.compactMap(\.importKey).map(sync.importedID)
+        // A task that was added has the id of its key.
+        let ids = Set(results.compactMap { try? $0.get() } + new.compactMap(\.importKey).map(sync.importedID))
         let summaries = Dictionary(
-            try await lookup.summaries(of: ids, sync).map { (TaskID($0.id), $0) },
+            try await lookup.summaries(of: Array(ids), sync).map { (TaskID($0.id), $0) },
             uniquingKeysWith: { first, _ in first })
         var next = results.makeIterator()
         return zip(changes, edits).map { change, edit in

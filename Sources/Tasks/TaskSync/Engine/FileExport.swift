@@ -34,7 +34,6 @@ enum FileExport {
             let file = try TaskLayout.file(for: item, fields, named: path.name, instead: nil)
             return .create(path, file.bytes)
         }
-        let old = try TaskFile(parsing: row.bytes, named: row.path.name)
         let title = TaskLayout.title(of: item, fields)
         var path = try directory.appending(row.path.name)
         // A name that the user gave to the file is kept even if Ferry would derive another one from
@@ -45,7 +44,11 @@ enum FileExport {
         if try !isKept || path != row.path && isTaken(path) {
             path = try freePath(in: directory, title, number) { try $0 != row.path && isTaken($0) }
         }
-        let file = try TaskLayout.file(for: item, fields, named: path.name, instead: old)
+        // The file of most changes by the server, which are its times, is the same, and need not be parsed.
+        let made = try? TaskLayout.plainFile(for: item, fields, named: path.name)
+        if let made, path == row.path, made.bytes == row.bytes { return .nothing }
+        let old = try TaskFile(parsing: row.bytes, named: row.path.name)
+        let file = try TaskLayout.file(for: item, fields, named: path.name, instead: old, made: made)
         return path == row.path && file.bytes == row.bytes ? .nothing : .update(row, path: path, bytes: file.bytes)
     }
 

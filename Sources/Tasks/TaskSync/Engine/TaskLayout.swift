@@ -34,14 +34,29 @@ enum TaskLayout {
     /// title.
     static func fileName(of fields: [String: Value]) -> String? { fields[fileName]?.stringValue }
 
+    /// Returns the file that Ferry itself would write for `item`; nil if its document has a layout.
+    static func plainFile(
+        for item: TaskItem, _ fields: [String: Value], named name: String
+    ) throws(TaskFileProblem) -> TaskFile? {
+        guard fields[head]?.stringValue == nil else { return nil }
+        return try TaskFile.make(for: item, named: name, writesTitle: writesTitle(item, fields, named: name))
+    }
+
+    private static func writesTitle(_ item: TaskItem, _ fields: [String: Value], named name: String) -> Bool {
+        let isTitle = TaskFileName.title(of: name).utf8.elementsEqual(item.title.utf8)
+        return !isTitle || fileName(of: fields).map { !$0.utf8.elementsEqual(item.title.utf8) } ?? false
+    }
+
     /// Returns the file with this name for `item`, in the layout of its document or else in that of
     /// `old`.
+    ///
+    /// - Parameter made: The result of `plainFile`, if it is known.
     static func file(
-        for item: TaskItem, _ fields: [String: Value], named name: String, instead old: TaskFile?
+        for item: TaskItem, _ fields: [String: Value], named name: String, instead old: TaskFile?,
+        made: TaskFile? = nil
     ) throws(TaskFileProblem) -> TaskFile {
         let chosen = fileName(of: fields)
-        let isTitle = TaskFileName.title(of: name).utf8.elementsEqual(item.title.utf8)
-        let writesTitle = !isTitle || chosen.map { !$0.utf8.elementsEqual(item.title.utf8) } ?? false
+        let writesTitle = Self.writesTitle(item, fields, named: name)
         // A title that was only written because of a numbered name is removed with it.
         let keepsTitle = chosen != nil
         if let head = fields[head]?.stringValue {
@@ -59,6 +74,7 @@ enum TaskLayout {
             return try TaskFile.make(for: item, named: name, writesTitle: writesTitle)
         }
         guard let old, !isPlain(old, name) else {
+            if let made { return made }
             return try TaskFile.make(for: item, named: name, writesTitle: writesTitle)
         }
         return try old.updated(to: item, named: name, writesTitle: writesTitle, keepsTitle: keepsTitle)
