@@ -2,9 +2,11 @@
 """Measures the speed that Ferry promises, with real programs on loopback; prints a table. Not part of the tests.
 
     FERRY_BIN=.build/release Tests/Benchmark/bars.py [edit] [list] [idle] [first] [scale] [attach]
+                                             [import] [recurring]
 
 FERRY_BIN names the directory with the release programs. Needs a quiet machine and some GiB of disk.
 """
+import json
 import os
 import random
 import re
@@ -213,6 +215,96 @@ def measure_attachment(mebibytes=1024):
     pair.close()
 
 
+def import_files(root, count):
+    """Files with records of tasks, one in each format, and the words that import them."""
+    tasks = [(f"Call plumber {number} again", f"2027-{number % 12 + 1:02}-{number % 28 + 1:02}", f"Notes of {number}")
+             for number in range(count)]
+    todo = [f"(A) {title} +work @phone due:{due}" for title, due, _ in tasks]
+    rows = [f'"{title}",{due},high,work,"{notes}"' for title, due, notes in tasks]
+    calendar = [f"BEGIN:VTODO\r\nUID:{number}@example.org\r\nSUMMARY:{title}\r\nDUE;VALUE=DATE:{due.replace('-', '')}\r\n"
+                f"CATEGORIES:work\r\nPRIORITY:1\r\nDESCRIPTION:{notes}\r\nEND:VTODO\r\n"
+                for number, (title, due, notes) in enumerate(tasks)]
+    objects = [{"uuid": f"00000000-0000-4000-8000-{number:012}", "description": title, "due": due.replace("-", "") + "T120000Z",
+                "status": "pending", "tags": ["work"], "priority": "H", "entry": "20261101T120000Z"}
+               for number, (title, due, _) in enumerate(tasks)]
+    records = [{"id": f"record{number:08}", "title": title, "due": due, "priority": "high", "tags": ["work"], "notes": notes + "\n"}
+               for number, (title, due, notes) in enumerate(tasks)]
+    notes = [f"- [ ] {title} ⏫ #work 📅 {due}" for title, due, _ in tasks]
+    texts = {
+        "todo.txt": "\n".join(todo) + "\n", "tasks.csv": "\n".join(["title,due,priority,tags,notes", *rows]) + "\n",
+        "tasks.ics": "BEGIN:VCALENDAR\r\nVERSION:2.0\r\n" + "".join(calendar) + "END:VCALENDAR\r\n",
+        "tasks.json": json.dumps(objects), "tasks.ndjson": "".join(json.dumps(record) + "\n" for record in records),
+        "note.md": "\n".join(notes) + "\n"}
+    for name, text in texts.items():
+        (root / name).write_text(text, newline="")
+    return [(name, [root / name, *(["--format", "obsidian"] if name == "note.md" else [])]) for name in texts]
+
+
+def measure_import(count=5000):
+    root = Path(tempfile.mkdtemp(prefix="ferry-bars-"))
+    server = Server(root)
+    server.start()
+    for number, (name, words) in enumerate(import_files(root, count)):
+        machine = Machine(root, f"machine{number}")
+        machine.start()
+        machine.login(server, email=f"me{number}@example.org", create=True)
+        before, start = cpu(machine.daemon), time.monotonic()
+        result = machine.json("import", *words, timeout=300)
+        took = time.monotonic() - start
+        used = cpu(machine.daemon) - before
+        assert len(result["imported"]) == count, result
+        until(lambda: sum(1 for entry in os.scandir(machine.tasks) if entry.name.endswith(".md")) == count, "the files", timeout=300)
+        there = time.monotonic() - start
+        say(f"import of {count:,} records, {name}; until all files are there; processor time of ferryd",
+            f"{count / took:,.0f}/s, {count / there:,.0f}/s, {used:.2f} s", "≥ 5,000/s")
+        machine.stop()
+    server.stop()
+    shutil.rmtree(root)
+
+
+def measure_recurring(count=10_000, edits=100):
+    """Two machines with recurring tasks, beside two with tasks that are due once."""
+    for what, lines in (("due once", ""), ("recurring", "recurrence: DTSTART:20270104;FREQ=WEEKLY;BYDAY=MO,TH\n")):
+        pair = Pair()
+        for number in range(count):
+            (pair.a.tasks / f"Task {number:06}.md").write_text(f"---\ndue: 2027-01-04\n{lines}---\nnotes of {number}\n")
+        for index, machine in enumerate((pair.a, pair.b)):
+            machine.start()
+            machine.login(pair.server, create=index == 0)
+        until(lambda: sum(1 for entry in os.scandir(pair.b.tasks) if entry.name.endswith(".md")) == count, "all files", timeout=900)
+        for machine in (pair.a, pair.b):
+            machine.sync(timeout=300)
+        times, draw = [], random.Random(1)
+        for number in range(edits):
+            name = f"Task {draw.randrange(count):06}.md"
+            text = (pair.a.tasks / name).read_text() + f"edit {number}\n"
+            temporary = pair.a.tasks / ".edit.tmp"
+            temporary.write_text(text)
+            time.sleep(draw.uniform(0.1, 0.3))
+            start = time.monotonic()
+            temporary.rename(pair.a.tasks / name)
+            until(lambda: (pair.b.tasks / name).read_text() == text, "the edit on the other machine", step=0.001)
+            times.append((time.monotonic() - start) * 1000)
+        say(f"{count:,} tasks {what}: file saved → on the other machine, {edits} edits",
+            f"median {statistics.median(times):.1f} ms, worst {max(times):.1f} ms", "the same")
+        times = []
+        for number in range(20):
+            name = f"Task {draw.randrange(count):06}"
+            start = time.monotonic()
+            pair.a.ferry("done", name)
+            until(lambda: (pair.b.tasks / f"{name}.md").read_text() == (pair.a.tasks / f"{name}.md").read_text() != "",
+                  "the completion on the other machine", step=0.001)
+            times.append((time.monotonic() - start) * 1000)
+        say(f"{count:,} tasks {what}: `ferry done` → on the other machine", f"median {statistics.median(times):.1f} ms", "the same")
+        time.sleep(15)
+        before = [(wakeups(machine.daemon), cpu(machine.daemon)) for machine in (pair.a, pair.b)]
+        time.sleep(30)
+        after = [(wakeups(machine.daemon), cpu(machine.daemon)) for machine in (pair.a, pair.b)]
+        rates = [f"{(new[0] - old[0]) / 30:.2f}/s, {(new[1] - old[1]) / 30 * 100:.3f} %" for old, new in zip(before, after)]
+        say(f"{count:,} tasks {what}, idle: wake-ups and processor of ferryd", " / ".join(rates), "≤ 1/s besides libdispatch's")
+        pair.close()
+
+
 def main():
     wanted = sys.argv[1:] or ["first", "edit", "list", "idle", "attach"]
     print("| what | measured | bar |\n|---|---|---|")
@@ -231,6 +323,10 @@ def main():
         measure_scale()
     if "attach" in wanted:
         measure_attachment()
+    if "import" in wanted:
+        measure_import()
+    if "recurring" in wanted:
+        measure_recurring()
 
 
 if __name__ == "__main__":
