@@ -10,7 +10,9 @@ import Testing
     private let head = "---\nrecurrence: FREQ=DAILY\ndue: 2026-11-28\ntags: [home]\n"
 
     private func series(_ machine: Machine) async throws -> TaskID {
-        try #require(await machine.sync.catalog.living.first { $0.title == "Water" }?.id)
+        // The other machine may have the task before this one has put it into its catalog.
+        _ = await machine.eventually { await machine.sync.catalog.living.contains { $0.title == "Water" } }
+        return try #require(await machine.sync.catalog.living.first { $0.title == "Water" }?.id)
     }
 
     private func complete(_ machine: Machine, archives: Bool = false, _ isCompleted: Bool = true) async throws {
