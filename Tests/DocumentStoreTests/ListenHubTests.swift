@@ -7,7 +7,7 @@ struct ListenHubTests {
     /// A large number of listeners: the first begins to read long before the last is notified.
     @Test func `a listener can read a commit as soon as it is notified of it`() async throws {
         let clock = CommitClock(persisted: 0, lastCommit: 0) { 1_000_000 }
-        let hub = ListenHub(clock: clock)
+        let hub = ListenHub(clock: clock, loads: 1)
         let name = try DocumentName(database: DatabaseName(project: "ferry"), collection: "lists", id: "work")
         let mailboxes = (0..<5000).map { _ in
             let (stream, mailbox) = hub.open(mailboxLimit: 10)

@@ -85,7 +85,7 @@ package final class PostgresDocumentStore: SnapshotStore, OpenDocumentStore {
             throw DocumentStoreError(ofPostgres: error)
         }
         clock = PublishedClock(known)
-        hub = ListenHub(clock: clock)
+        hub = ListenHub(clock: clock, loads: max(1, configuration.readerCount))
         transactions = TransactionRegistry(
             limits: LockTable.Limits(
                 idle: configuration.transactionIdleLimit, total: configuration.transactionLimit,

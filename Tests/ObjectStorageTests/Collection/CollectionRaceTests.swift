@@ -1,5 +1,6 @@
 import Synchronization
 import SystemIO
+import SystemTestKit
 import Testing
 
 @testable import ObjectStorage

@@ -1,4 +1,5 @@
 import Synchronization
+import SystemTestKit
 
 @testable import ObjectStorage
 
@@ -159,23 +160,6 @@ final class SteppedStore: Sendable {
             ObjectInfo(
                 key: key, size: Int64(stored.content.count), version: ContentHash(of: stored.content).hex,
                 modified: stored.modified)
-        }
-    }
-}
-
-/// An executor that runs its jobs when the test says so, on the thread of the test.
-final class HandExecutor: TaskExecutor {
-    private let jobs = Mutex<[UnownedJob]>([])
-
-    func enqueue(_ job: consuming ExecutorJob) {
-        let job = UnownedJob(job)
-        jobs.withLock { $0.append(job) }
-    }
-
-    /// Runs jobs until all tasks wait for something else.
-    func drain() {
-        while let job = jobs.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) {
-            job.runSynchronously(on: asUnownedTaskExecutor())
         }
     }
 }

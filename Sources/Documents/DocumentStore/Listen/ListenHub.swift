@@ -1,5 +1,6 @@
 import DocumentModel
 import Synchronization
+import SystemIO
 
 /// The times at which listeners are up to date.
 package protocol ListenClock: Sendable {
@@ -21,9 +22,15 @@ package final class ListenHub: Sendable {
 
     private let clock: any ListenClock
     private let state: Mutex<State>
+    /// The turns of streams that begin a target.
+    let loads: TurnPool
 
-    package init(clock: any ListenClock) {
+    /// Creates a hub.
+    ///
+    /// - Parameter loads: the number of streams that may begin a target at the same time.
+    package init(clock: any ListenClock, loads: Int) {
         self.clock = clock
+        self.loads = TurnPool(workers: loads)
         state = Mutex(State())
     }
 

@@ -1,5 +1,6 @@
 import DocumentModel
 import FirestoreProtocol
+import SystemIO
 
 /// One listen stream of a store. Performs the reads that its machine requests when its consumer
 /// pulls.
@@ -115,7 +116,22 @@ actor SnapshotListenStream<Store: SnapshotStore>: ListenStream {
             return [.removed(targetID: target.id, cause: DocumentStoreError(error))]
         }
         try await store.catchUp()
-        var time = hub.register(target.id, of: stream, selection)
+        // The time is taken in the turn. A load reads all changes since its time, so if it had its time while
+        // it waits, those behind it would wait longer, and have more to read.
+        return try await hub.loads.run(for: account) { _ in
+            try Task.checkCancellation()
+            let (earlier, time) = try await register(target.id, selection)
+            let events = earlier + machine.add(target.id, selection, once: target.once)
+            return events
+                + (try await startLoading(target, selection, resumeTime, at: Timestamp(microseconds: time)))
+        }
+    }
+
+    /// Registers a target at a separating time, and reports what precedes that time.
+    private func register(
+        _ id: Int32, _ selection: ListenMachine.Selection
+    ) async throws -> (events: [ListenEvent], time: Int64) {
+        var time = hub.register(id, of: stream, selection)
         var events: [ListenEvent] = []
         while let item = mailbox.take(if: { Self.isDue($0, before: time) }) {
             switch item {
@@ -127,9 +143,7 @@ actor SnapshotListenStream<Store: SnapshotStore>: ListenStream {
             default: events += try await handle(item)
             }
         }
-        events += machine.add(target.id, selection, once: target.once)
-        return events
-            + (try await startLoading(target, selection, resumeTime, at: Timestamp(microseconds: time)))
+        return (events, time)
     }
 
     /// Whether an item precedes a target's loading time: requests of the client do, and commits up

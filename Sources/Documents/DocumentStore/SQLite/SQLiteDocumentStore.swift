@@ -97,7 +97,7 @@ package final class SQLiteDocumentStore: SnapshotStore, OpenDocumentStore {
             clock = CommitClock(
                 persisted: try tables.setting("clock"), lastCommit: newest, uptime: configuration.uptime,
                 onNews: configuration.onClockNews, now: configuration.now)
-            hub = ListenHub(clock: clock)
+            hub = ListenHub(clock: clock, loads: max(1, configuration.readerCount))
             transactions = TransactionRegistry(
                 limits: LockTable.Limits(
                     idle: configuration.transactionIdleLimit, total: configuration.transactionLimit,
