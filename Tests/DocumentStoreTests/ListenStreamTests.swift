@@ -36,4 +36,32 @@ struct ListenStreamTests {
         #expect(client.documents(1) == ["a/1"])
         await store.close()
     }
+
+    /// Many machines come back after a while, in which other users changed much.
+    @Test(arguments: [(documents: 3, resets: 1), (documents: 350, resets: 0)])
+    func `a target resumes from all changes to the database only if it has many documents`(
+        documents: Int, resets: Int
+    ) async throws {
+        let temporary = try TemporaryStore()
+        let store = try await temporary.open()
+        func write(_ path: String, _ n: Int64) throws -> Write {
+            Write(.update(try DocumentName(database: TemporaryStore.database, path: path), fields: ["n": .integer(n)]))
+        }
+        _ = try await store.commit(try (0..<documents).map { try write("a/\($0)", 1) })
+        let target = ListenTarget(
+            id: 1, selection: .query(Query(parent: ParentName(TemporaryStore.database), collectionID: "a")))
+        var client = ListenClient(store)
+        await client.stream.add(target)
+        try await client.advance(untilAnswered: [1])
+        _ = try await store.commit(try (0..<200).map { try write("b/\($0)", 1) })
+        _ = try await store.commit([try write("a/0", 2), Write(.delete(try write("a/1", 1).name))])
+        var resumed = ListenClient(store)
+        var next = target
+        next.resumption = .token(client.token)
+        await resumed.stream.add(next)
+        try await resumed.advance(untilAnswered: [1])
+        #expect(resumed.resets == resets)
+        #expect(resumed.documents(1).count == (resets > 0 ? documents - 1 : 1))
+        await store.close()
+    }
 }

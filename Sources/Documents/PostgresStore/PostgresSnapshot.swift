@@ -225,6 +225,15 @@ final class PostgresSnapshot: StoreSnapshot {
         ).count > 0
     }
 
+    func changeCount(after start: Int64, through end: Int64, limit: Int) throws -> Int {
+        let rows = try connection.run(
+            """
+            SELECT count(*) FROM (
+                SELECT FROM ferry.change WHERE partition=$1 AND time>$2 AND time<=$3 LIMIT $4) changes
+            """, [.integer(partition), .integer(start), .integer(end), .integer(Int64(limit))])
+        return Int(clamping: rows.integer(0, 0))
+    }
+
     func readChangedDocuments(
         after start: Int64, through end: Int64, _ body: (_ collection: Int64, _ id: [UInt8]) throws -> Void
     ) throws {

@@ -28,6 +28,8 @@ actor SnapshotListenStream<Store: SnapshotStore>: ListenStream {
 
     /// The number of documents beyond which a difference is reported as a reset.
     private static var differenceLimit: Int { 10_000 }
+    /// The number of changes to all documents beyond which a target with few documents is reset.
+    private static var fewChanges: Int { 100 }
     private static var catchUpChunk: Int { 500 }
 
     nonisolated private let stream: UInt64
@@ -247,7 +249,8 @@ actor SnapshotListenStream<Store: SnapshotStore>: ListenStream {
 
     // MARK: Resuming
 
-    /// Returns what the client has missed; nil if the history does not reach back far enough.
+    /// Returns what the client has missed; nil if the history does not reach back far enough, or if reading all
+    /// documents costs less than finding those that have changed among all changes to the database.
     private func resume(
         _ target: ListenTarget, _ selection: ListenMachine.Selection, from start: Timestamp, at time: Timestamp
     ) async throws -> [ListenEvent]? {
@@ -273,8 +276,16 @@ actor SnapshotListenStream<Store: SnapshotStore>: ListenStream {
             let gone = try await missing(windows.old.map(\.name), at: time)
             events += machine.updateWindow(id, windows.new, deleted: gone, at: time)
         } else {
-            let difference = try await readers.read(for: account, damage: .isSkipped) { snapshot, _ -> CommitRecord? in
+            let difference = try await readers.read(for: account, damage: .isSkipped) {
+                snapshot, visible -> CommitRecord? in
                 guard try snapshot.horizon() <= start.microseconds else { return nil }
+                let changes = try snapshot.changeCount(
+                    after: start.microseconds, through: time.microseconds, limit: Self.fewChanges + 1)
+                if changes > Self.fewChanges,
+                    try Self.hasFewDocuments(selection, at: time.microseconds, in: snapshot, visible: visible)
+                {
+                    return nil
+                }
                 return try ChangeLog(snapshot: snapshot).difference(
                     from: start.microseconds, to: time.microseconds, limit: Self.differenceLimit,
                     isWanted: selection.isInScope)
@@ -292,6 +303,18 @@ actor SnapshotListenStream<Store: SnapshotStore>: ListenStream {
                     unchanged: isAsExpected ? nil : documents.filter { $0.updateTime <= start }.map(\.name)))
         }
         return events + finish(id, at: time)
+    }
+
+    /// Whether one page has all documents of a target.
+    private static func hasFewDocuments(
+        _ selection: ListenMachine.Selection, at time: Int64, in snapshot: any StoreSnapshot, visible: Int64
+    ) throws -> Bool {
+        switch selection {
+        case .documents(let names): return names.count <= snapshot.tuning.pageCount
+        case .query(let plan):
+            var execution = QueryExecution(plan: plan, readTime: time)
+            return try execution.nextPage(in: snapshot, visible: visible).isLast
+        }
     }
 
     private func missing(_ names: [DocumentName], at time: Timestamp) async throws -> Set<DocumentName> {

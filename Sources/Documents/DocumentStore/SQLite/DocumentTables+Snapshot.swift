@@ -87,6 +87,15 @@ extension DocumentTables: StoreSnapshot {
 
     func horizon() throws -> Int64 { try setting("horizon") }
 
+    func changeCount(after start: Int64, through end: Int64, limit: Int) throws -> Int {
+        var count: Int64 = 0
+        try sqlite.query(
+            "SELECT count(*) FROM (SELECT 1 FROM change WHERE time>? AND time<=? LIMIT ?)",
+            [.integer(start), .integer(end), .integer(Int64(limit))]
+        ) { count = $0.int64(0) }
+        return Int(clamping: count)
+    }
+
     func readChangedDocuments(
         after start: Int64, through end: Int64, _ body: (_ collection: Int64, _ id: [UInt8]) throws -> Void
     ) throws {

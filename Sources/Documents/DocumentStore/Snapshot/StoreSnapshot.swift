@@ -74,6 +74,8 @@ package protocol StoreSnapshot: AnyObject {
     func horizon() throws -> Int64
     /// Whether a document was changed at a time. Also true if the time is before the log's horizon.
     func hasCommit(at time: Int64?) throws -> Bool
+    /// Returns the number of changes after `start` up to `end`, at most `limit`.
+    func changeCount(after start: Int64, through end: Int64, limit: Int) throws -> Int
     /// Calls `body` with the document of each change after `start` up to `end`, in no order.
     /// A document that was changed several times may occur once.
     func readChangedDocuments(
