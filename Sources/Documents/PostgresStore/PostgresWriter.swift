@@ -54,7 +54,8 @@ actor PostgresWriter {
     nonisolated private let suggestions = CompositeSuggestions()
     nonisolated private let transactions: TransactionRegistry
     nonisolated private let hub: ListenHub
-    nonisolated private let isCatchingUp = Atomic(false)
+    /// The read of the log that is due and has not begun.
+    nonisolated private let dueReading = Mutex<AsyncResult<Void>?>(nil)
     /// The time at which the log was last read.
     nonisolated private let lastReading: Mutex<Duration>
     nonisolated private let now: @Sendable () -> Duration
@@ -383,18 +384,25 @@ actor PostgresWriter {
     }
 
     /// Learns of the commits of other servers.
-    nonisolated func catchUp() async throws {
-        try await thread.run { [self] in try assumeIsolated { try $0.poll() } }
-    }
+    nonisolated func catchUp() async throws { try await catchUpSoon().value() }
 
-    /// Learns of the commits of other servers soon. Errors are ignored: the next call comes soon.
-    nonisolated func catchUpSoon() {
-        // Notifications that come while a read is due are notified of what it reads.
-        guard !isCatchingUp.exchange(true, ordering: .acquiringAndReleasing) else { return }
-        thread.async { [self] in
-            isCatchingUp.store(false, ordering: .releasing)
-            assumeIsolated { try? $0.poll() }
+    /// Begins to learn of the commits of other servers. Calls share a read of the log that is due and has not begun,
+    /// which finds what preceded each of them.
+    @discardableResult
+    nonisolated func catchUpSoon() -> AsyncResult<Void> {
+        let (reading, isNew) = dueReading.withLock { due in
+            if let due { return (due, false) }
+            let reading = AsyncResult<Void>()
+            due = reading
+            return (reading, true)
         }
+        if isNew {
+            thread.async { [self] in
+                dueReading.withLock { $0 = nil }
+                reading.resolve(Result { try assumeIsolated { try $0.poll() } })
+            }
+        }
+        return reading
     }
 
     private func poll() throws {
