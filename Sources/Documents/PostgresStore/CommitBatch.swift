@@ -38,7 +38,7 @@ final class CommitBatch {
     func load(_ names: some Sequence<DocumentName>) throws(PostgresError) {
         var missing = Set<DocumentName>()
         for name in names where rows[name] == nil { missing.insert(name) }
-        let found = try StoredRow.read(missing, partition, connection)
+        let found = try StoredRow.read(missing, caches.numbers, connection)
         for name in missing { rows[name] = .some(found[name]) }
     }
 

@@ -13,9 +13,17 @@ final class PathNumbers {
     private var collections: [[UInt8]: Int64] = [:]
     private var paths: [Int64: String] = [:]
     private var fields: [[UInt8]: Int64] = [:]
+    private weak var source: PostgresConnection?
 
     init(partition: Int64) {
         self.partition = partition
+    }
+
+    /// Forgets the numbers if they are from another connection. A server that has taken the place of another one may
+    /// lack the commits that assigned them, and give them to other paths.
+    func use(_ connection: PostgresConnection) {
+        if source !== connection { forget() }
+        source = connection
     }
 
     /// Forgets numbers that a transaction that was rolled back may have assigned.
@@ -36,6 +44,9 @@ final class PathNumbers {
         remember(rows.integer(0, 0), forCollection: key)
         return rows.integer(0, 0)
     }
+
+    /// Returns the number of a collection if it is known.
+    func known(collection key: [UInt8]) -> Int64? { collections[key] }
 
     func remember(_ number: Int64, forCollection key: [UInt8]) {
         if collections.count >= Self.limit { collections = [:] }

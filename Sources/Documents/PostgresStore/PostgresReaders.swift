@@ -125,13 +125,14 @@ private final class PostgresReader: Sendable {
         _ body: (MakeSnapshot, _ visible: Int64) throws -> Result
     ) throws -> Result {
         let connection = try state.session.connected()
+        state.numbers.use(connection)
         do {
             let rows = try connection.run(
                 [
                     PostgresStatement("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"),
                     PostgresStatement(
                         "SELECT clock, horizon FROM ferry.database WHERE partition=$1", [.integer(partition)]),
-                ] + (names.isEmpty ? [] : [StoredRow.reading(names, partition)]))
+                ] + (names.isEmpty ? [] : [StoredRow.reading(names, state.numbers)]))
             guard let row = rows.dropFirst().first, row.count == 1 else {
                 throw PostgresError("The row of the database \(database) is gone.")
             }
@@ -142,7 +143,7 @@ private final class PostgresReader: Sendable {
             }
             var present: [DocumentName: EncodedDocument?] = [:]
             if let documents = rows.dropFirst(2).first {
-                let found = StoredRow.rows(names, in: documents)
+                let found = StoredRow.rows(names, in: documents, state.numbers)
                 for name in names { present[name] = .some(found[name]?.document) }
             }
             let result = try body(

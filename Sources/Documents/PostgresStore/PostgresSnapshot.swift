@@ -73,7 +73,7 @@ final class PostgresSnapshot: StoreSnapshot {
     }
 
     private func documents(_ names: ArraySlice<DocumentName>) throws -> [DocumentName: EncodedDocument] {
-        try StoredRow.read(names, partition, connection).mapValues(\.document)
+        try StoredRow.read(names, numbers, connection).mapValues(\.document)
     }
 
     func document(_ name: DocumentName, collection: Int64, id: [UInt8], at time: Int64) throws -> EncodedDocument? {
@@ -297,35 +297,50 @@ struct StoredRow {
 
     /// Returns those of the documents that exist.
     static func read(
-        _ names: some Collection<DocumentName>, _ partition: Int64, _ connection: PostgresConnection
+        _ names: some Collection<DocumentName>, _ numbers: PathNumbers, _ connection: PostgresConnection
     ) throws(PostgresError) -> [DocumentName: StoredRow] {
         let names = Array(names)
-        guard !names.isEmpty, let rows = try connection.run([reading(names, partition)]).last else { return [:] }
-        return Self.rows(names, in: rows)
+        guard !names.isEmpty, let rows = try connection.run([reading(names, numbers)]).last else { return [:] }
+        return Self.rows(names, in: rows, numbers)
     }
 
-    /// Returns the statement that reads documents; see `rows(_:in:)`.
-    static func reading(_ names: [DocumentName], _ partition: Int64) -> PostgresStatement {
-        PostgresStatement(
+    /// Returns the statement that reads documents; see `rows(_:in:_:)`. It looks collections up only if the number of
+    /// one of them is not known.
+    static func reading(_ names: [DocumentName], _ numbers: PathNumbers) -> PostgresStatement {
+        let paths = names.map { KeyBytes.path($0.collectionPath) }
+        let ids = PostgresValue.blobs(names.map { Array($0.id.utf8) })
+        let known = paths.compactMap { numbers.known(collection: $0) }
+        if known.count == paths.count {
+            return PostgresStatement(
+                """
+                SELECT n.number, d.document, d.collection, d.create_time, d.update_time, d.fields, d.owner
+                FROM unnest($1::bigint[], $2::bytea[]) WITH ORDINALITY n(collection, id, number)
+                JOIN ferry.document d ON d.collection=n.collection AND d.id=n.id
+                """, [.integers(known), ids])
+        }
+        return PostgresStatement(
             """
             SELECT n.number, d.document, d.collection, d.create_time, d.update_time, d.fields, d.owner
             FROM unnest($2::bytea[], $3::bytea[]) WITH ORDINALITY n(path, id, number)
             JOIN ferry.collection c ON c.partition=$1 AND sha256(c.path)=sha256(n.path)
             JOIN ferry.document d ON d.collection=c.collection AND d.id=n.id
-            """,
-            [
-                .integer(partition), .blobs(names.map { KeyBytes.path($0.collectionPath) }),
-                .blobs(names.map { Array($0.id.utf8) }),
-            ])
+            """, [.integer(numbers.partition), .blobs(paths), ids])
     }
 
-    /// Returns those of the documents that exist, from the result of `reading(_:_:)`.
-    static func rows(_ names: [DocumentName], in rows: PostgresResult) -> [DocumentName: StoredRow] {
+    /// Returns those of the documents that exist, from the result of `reading(_:_:)`, and remembers the numbers of
+    /// their collections.
+    static func rows(
+        _ names: [DocumentName], in rows: PostgresResult, _ numbers: PathNumbers
+    ) -> [DocumentName: StoredRow] {
         var found: [DocumentName: StoredRow] = [:]
         for row in 0..<rows.count {
             let place = rows.integer(row, 0)
             guard place >= 1, place <= Int64(names.count) else { continue }
             let name = names[Int(place) - 1]
+            let path = KeyBytes.path(name.collectionPath)
+            if numbers.known(collection: path) == nil {
+                numbers.remember(rows.integer(row, 2), forCollection: path)
+            }
             found[name] = StoredRow(
                 number: rows.integer(row, 1), collection: rows.integer(row, 2),
                 document: EncodedDocument(
