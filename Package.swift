@@ -291,7 +291,11 @@ let package = Package(
                 "XML",
             ]),
         tests(
-            "FirestoreServer", uses: ["DocumentModel", "DocumentStore", "FirestoreProtocol", "HTTPMessages", "JSON"]),
+            "FirestoreServer",
+            uses: [
+                "DocumentModel", "DocumentStore", "FirestoreProtocol", "GRPCProtocol", "HTTPMessages", "JSON",
+                "SystemIO",
+            ]),
         tests(
             "AccessControl",
             uses: [

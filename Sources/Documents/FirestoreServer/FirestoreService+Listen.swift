@@ -22,45 +22,39 @@ extension FirestoreService {
         let stream = store.listen(for: caller.account)
         let targets = ListenAccess(access: access, usage: usage, store: store, caller: caller)
         defer { targets.releaseAll() }
-        await withTaskCancellationHandler {
-            await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask {
-                    var next: [UInt8]? = first
-                    var numbers = TargetNumbers()
-                    while let bytes = next {
-                        try await usage.decoding(bytes, for: caller) {
-                            try await accept($0, &numbers, database, targets, stream, call)
-                        }
-                        next = try await call.next()
-                    }
-                    await stream.cancel()
-                }
-                group.addTask {
-                    while let events = try await stream.next() {
-                        for event in events {
-                            let (allowed, denied) = try await targets.check(event)
-                            // End denied targets first, so that the client cannot reuse an id
-                            // before its target has ended.
-                            for target in denied { await stream.remove(target) }
-                            for event in allowed { try await call.send(ListenResponse(event).encoded()) }
-                        }
-                    }
-                }
-                group.addTask {
-                    await closing.wait()
-                    throw Self.stopping
-                }
-                let credential = CredentialWatch(
-                    caller: caller, call: call, authenticator: authenticator, now: now, environment: environment)
-                group.addTask { try await credential.run() }
-                // Whichever ends first ends the stream and the call, and with them the others.
-                let outcome = await group.nextResult()
-                await stream.cancel()
-                if case .failure(let error)? = outcome { call.finish(status(of: error)) } else { call.finish(.ok) }
-                group.cancelAll()
+        await watch.run(
+            call, of: caller,
+            [
+                { try await receive(first, database, targets, stream, caller, call) },
+                { try await send(stream, targets, call) },
+            ], status: status(of:), onEnd: { await stream.cancel() })
+    }
+
+    /// Handles the requests of a stream.
+    private func receive(
+        _ first: [UInt8], _ database: DatabaseName, _ targets: ListenAccess, _ stream: any ListenStream,
+        _ caller: Caller, _ call: GRPCServerCall
+    ) async throws {
+        var next: [UInt8]? = first
+        var numbers = TargetNumbers()
+        while let bytes = next {
+            try await usage.decoding(bytes, for: caller) {
+                try await accept($0, &numbers, database, targets, stream, call)
             }
-        } onCancel: {
-            Task { await stream.cancel() }
+            next = try await call.next()
+        }
+    }
+
+    /// Sends the events of a stream.
+    private func send(_ stream: any ListenStream, _ targets: ListenAccess, _ call: GRPCServerCall) async throws {
+        while let events = try await stream.next() {
+            for event in events {
+                let (allowed, denied) = try await targets.check(event)
+                // End denied targets first, so that the client cannot reuse an id before its target
+                // has ended.
+                for target in denied { await stream.remove(target) }
+                for event in allowed { try await call.send(ListenResponse(event).encoded()) }
+            }
         }
     }
 

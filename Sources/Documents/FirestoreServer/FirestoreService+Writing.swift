@@ -128,23 +128,8 @@ extension FirestoreService {
         try usage.take(.writeStreams, for: caller)
         defer { usage.release(.writeStreams, for: caller) }
         try await call.send(WriteResponse(streamID: token.stream, streamToken: token.bytes).encoded())
-        await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await acceptWrites(call, database, caller, token) }
-            group.addTask {
-                await closing.wait()
-                throw Self.stopping
-            }
-            let credential = CredentialWatch(
-                caller: caller, call: call, authenticator: authenticator, now: now, environment: environment)
-            group.addTask { try await credential.run() }
-            // Whichever ends first ends the call, and with it the others.
-            if case .failure(let error)? = await group.nextResult() {
-                call.finish(status(of: error))
-            } else {
-                call.finish(.ok)
-            }
-            group.cancelAll()
-        }
+        await watch.run(
+            call, of: caller, [{ try await acceptWrites(call, database, caller, token) }], status: status(of:))
     }
 
     private func acceptWrites(

@@ -14,16 +14,20 @@ package struct FirestoreService: Sendable {
     package let authenticator: any CallerAuthenticator
     let access: any DocumentAccessPolicy
     let usage = AccountMeter()
-    /// A gate that opens when the server stops, and ends the streams, which have no end of their
-    /// own.
-    let closing: AsyncGate
-    /// The server's clock in seconds since 1970, by which streams with an expired token end.
+    let watch: StreamWatch
+    /// The server's clock in seconds since 1970.
     let now: @Sendable () -> Int64
     let environment: Environment
     /// Receives the errors that clients see as INTERNAL.
     let onError: @Sendable (any Error) -> Void
     let metrics: CallMetrics?
 
+    /// Creates a service.
+    ///
+    /// - Parameters:
+    ///   - closing: A gate that opens when the server stops, and ends the streams.
+    ///   - now: The server's clock in seconds since 1970, by which streams with an expired token end.
+    ///   - onError: Receives the errors that clients see as INTERNAL.
     package init(
         catalog: any DocumentStoreProvider, authenticator: any CallerAuthenticator, access: any DocumentAccessPolicy,
         closing: AsyncGate, now: @escaping @Sendable () -> Int64, environment: Environment = .system,
@@ -32,7 +36,7 @@ package struct FirestoreService: Sendable {
         self.catalog = catalog
         self.authenticator = authenticator
         self.access = access
-        self.closing = closing
+        watch = StreamWatch(authenticator, closing: closing, now: now, environment: environment)
         self.now = now
         self.environment = environment
         self.onError = onError
