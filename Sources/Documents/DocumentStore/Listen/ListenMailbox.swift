@@ -161,7 +161,7 @@ final class ListenMailbox: Sendable {
         let item = state.items[state.head]
         state.head += 1
         if state.head == state.items.count {
-            state.items.removeAll(keepingCapacity: state.items.capacity <= 64)
+            state.items.removeAll(keepingCapacity: state.items.capacity <= 4)
             state.head = 0
         }
         switch item {

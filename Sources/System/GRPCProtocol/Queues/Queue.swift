@@ -8,6 +8,9 @@ package struct Queue<Element> {
     @usableFromInline var elements: [Element?] = []
     @usableFromInline var head = 0
 
+    /// The number of elements whose memory an empty queue keeps.
+    @inlinable static var keptCapacity: Int { 4 }
+
     @inlinable package var isEmpty: Bool { head == elements.count }
 
     @inlinable package mutating func append(_ element: Element) { elements.append(element) }
@@ -18,7 +21,8 @@ package struct Queue<Element> {
             elements[head] = nil
             head += 1
             if head == elements.count {
-                elements.removeAll(keepingCapacity: true)
+                // A call that was busy once may then wait for hours.
+                elements.removeAll(keepingCapacity: elements.capacity <= Self.keptCapacity)
                 head = 0
             } else if head > 64 && head > elements.count / 2 {
                 elements.removeFirst(head)

@@ -12,10 +12,20 @@ package protocol HTTP2Endpoint: AnyObject {
     func received(_ frame: nghttp2_frame)
     /// Bytes of a message have arrived.
     func received(_ bytes: UnsafeBufferPointer<UInt8>, on stream: Int32)
+    /// A DATA frame is written whose content the endpoint has written itself, after a place for this header
+    /// (`NGHTTP2_DATA_FLAG_NO_COPY`).
+    ///
+    /// - Returns: Whether nghttp2 may go on with the next frame at once.
+    func complete(_ header: UnsafeBufferPointer<UInt8>) -> Bool
     /// A frame was written.
     func sent(_ frame: nghttp2_frame)
     /// A stream has ended, with an error code of HTTP/2.
     func closed(_ stream: Int32, _ code: UInt32)
+}
+
+extension HTTP2Endpoint {
+    /// Endpoints that let nghttp2 write everything have no such frames.
+    package func complete(_ header: UnsafeBufferPointer<UInt8>) -> Bool { true }
 }
 
 /// The session that nghttp2 keeps for one end of a connection.
@@ -82,6 +92,10 @@ package final class HTTP2Session {
             endpoint(context)?.received(UnsafeBufferPointer(start: bytes, count: count), on: id)
             return 0
         }
+        nghttp2_session_callbacks_set_send_data_callback(callbacks) { _, _, header, _, _, context in
+            let header = UnsafeBufferPointer(start: header, count: frameHeaderSize)
+            return endpoint(context)?.complete(header) ?? true ? 0 : NGHTTP2_ERR_PAUSE.rawValue
+        }
         nghttp2_session_callbacks_set_on_frame_send_callback(callbacks) { _, frame, context in
             if let frame { endpoint(context)?.sent(frame.pointee) }
             return 0
@@ -92,6 +106,9 @@ package final class HTTP2Session {
         }
         return callbacks
     }()
+
+    /// The size of the header of a frame (RFC 9113 section 4.1).
+    package static let frameHeaderSize = 9
 
     private static func endpoint(_ context: UnsafeMutableRawPointer?) -> (any HTTP2Endpoint)? {
         context.map { Unmanaged<HTTP2Session>.fromOpaque($0).takeUnretainedValue().endpoint }

@@ -185,35 +185,45 @@ extension ServerConnection: HTTP2Endpoint {
             stream.source = .asked
             var provider = nghttp2_data_provider()
             provider.source.ptr = Unmanaged.passUnretained(self).toOpaque()
-            provider.read_callback = { _, id, buffer, size, flags, source, _ in
+            provider.read_callback = { _, id, _, size, flags, source, _ in
                 guard let connection = ServerConnection.from(source), let stream = connection.streams[id],
                     let flags
                 else {
                     return Int(NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue)
                 }
-                return connection.fill(
-                    UnsafeMutableBufferPointer(start: buffer, count: size), &flags.pointee, of: stream)
+                return connection.addFrame(of: stream, atMost: size, &flags.pointee)
             }
             nghttp2_submit_data(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), id, &provider)
         }
     }
 
-    /// Fills nghttp2's buffer with the next bytes of a stream's messages.
-    private func fill(
-        _ buffer: UnsafeMutableBufferPointer<UInt8>, _ flags: inout UInt32, of stream: ServerStream
-    ) -> Int {
+    /// Adds a frame with the next bytes of a stream's messages to the output. Its header follows, in `complete`.
+    ///
+    /// nghttp2's own buffer for them would have 16 KiB for each connection.
+    private func addFrame(of stream: ServerStream, atMost limit: Int, _ flags: inout UInt32) -> Int {
+        let start = output.count
+        output += repeatElement(0, count: HTTP2Session.frameHeaderSize)
         var count = 0
-        while count < buffer.count, stream.batch?.message != nil {
-            count += stream.copy(to: UnsafeMutableBufferPointer(rebasing: buffer[count...]))
+        while count < limit, stream.batch?.message != nil {
+            count += stream.copy(to: &output, atMost: limit - count)
             if stream.isMessageSent { finishBatch(of: stream) }
         }
-        if count > 0, !stream.isEnding { return count }
-        if count > 0 {
-            flags |= UInt32(NGHTTP2_DATA_FLAG_EOF.rawValue | NGHTTP2_DATA_FLAG_NO_END_STREAM.rawValue)
-            return count
+        guard count > 0 else {
+            output.removeLast(HTTP2Session.frameHeaderSize)
+            stream.source = .waiting
+            return Int(NGHTTP2_ERR_DEFERRED.rawValue)
         }
-        stream.source = .waiting
-        return Int(NGHTTP2_ERR_DEFERRED.rawValue)
+        openFrame = start
+        flags |= UInt32(NGHTTP2_DATA_FLAG_NO_COPY.rawValue)
+        if stream.isEnding {
+            flags |= UInt32(NGHTTP2_DATA_FLAG_EOF.rawValue | NGHTTP2_DATA_FLAG_NO_END_STREAM.rawValue)
+        }
+        return count
+    }
+
+    func complete(_ header: UnsafeBufferPointer<UInt8>) -> Bool {
+        output.replaceSubrange(openFrame..<(openFrame + header.count), with: header)
+        return hasRoom
     }
 
     /// Sends the end of a batch after its message, or asks for the next batch.

@@ -29,7 +29,9 @@ final class ServerConnection: NetworkSource, CallTransport, @unchecked Sendable 
     private let signedIn: Atomic<Bool>
     private let openStreams = Atomic(0)
     private let socket: SocketStream
-    private var output: [UInt8] = []
+    var output: [UInt8] = []
+    /// The place in the output of the frame whose header nghttp2 has not provided yet.
+    var openFrame = 0
     private var sent = 0
     private var isSending = false
     private var isWatchingForWrites = false
@@ -55,6 +57,8 @@ final class ServerConnection: NetworkSource, CallTransport, @unchecked Sendable 
     private static let readsInARow = 4
     /// The number of bytes that may wait for the socket.
     private static let outputLimit = 256 << 10
+    /// The size of the buffer that a connection keeps while it has nothing to send.
+    private static let keptOutput = 1 << 10
 
     /// Creates a connection that owns the descriptor.
     init(_ descriptor: Int32, id: Int, peer: GRPCPeer, server: ServerCore, loop: NetworkLoop) {
@@ -196,11 +200,14 @@ final class ServerConnection: NetworkSource, CallTransport, @unchecked Sendable 
         loop.sendSoon(self)
     }
 
+    /// Whether more may be added to the output.
+    var hasRoom: Bool { output.count - sent < Self.outputLimit }
+
     func send() {
         isSending = false
         guard !isClosed, !isUndecided, let session else { return }
         while true {
-            while output.count - sent < Self.outputLimit {
+            while hasRoom {
                 var bytes: UnsafePointer<UInt8>?
                 let count = nghttp2_session_mem_send(session, &bytes)
                 guard count >= 0 else { return close() }
@@ -215,7 +222,7 @@ final class ServerConnection: NetworkSource, CallTransport, @unchecked Sendable 
             case .bytes(let count): sent += count
             }
             if sent == output.count {
-                output.removeAll(keepingCapacity: output.capacity <= 2 * Self.outputLimit)
+                output.removeAll(keepingCapacity: output.capacity <= Self.keptOutput)
                 sent = 0
             } else if sent >= Self.outputLimit {
                 // If the client reads as slowly as the server answers, the buffer never becomes

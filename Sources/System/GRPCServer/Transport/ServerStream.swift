@@ -39,25 +39,22 @@ final class ServerStream {
         reader = MessageReader(limit: messageLimit)
     }
 
-    /// Copies the next bytes of the current message.
+    /// Appends the next bytes of the current message to `output`.
     ///
-    /// - Returns: The number of bytes.
-    func copy(to buffer: UnsafeMutableBufferPointer<UInt8>) -> Int {
+    /// - Returns: The number of bytes, at most `limit`.
+    func copy(to output: inout [UInt8], atMost limit: Int) -> Int {
         guard let message = batch?.message else { return 0 }
         let prefix = MessageReader.prefix(of: message)
         var count = 0
-        while count < buffer.count, sent < prefix.count {
-            buffer[count] = prefix[sent]
+        while count < limit, sent < prefix.count {
+            output.append(prefix[sent])
             count += 1
             sent += 1
         }
         let start = sent - prefix.count
         guard start >= 0 else { return count }
-        let part = min(buffer.count - count, message.count - start)
-        message.withUnsafeBytes { bytes in
-            UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(buffer)[count...])
-                .copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[start..<(start + part)]))
-        }
+        let part = min(limit - count, message.count - start)
+        output += message[start..<(start + part)]
         sent += part
         return count + part
     }
