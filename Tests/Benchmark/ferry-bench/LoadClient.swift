@@ -37,9 +37,12 @@ struct LoadClient: Sendable {
     }
 
     /// Opens a stream with one target.
-    func listen(_ query: Query) async throws -> Listener {
+    ///
+    /// - Parameter token: The resume token of an earlier stream with the same target.
+    func listen(_ query: Query, from token: [UInt8]? = nil) async throws -> Listener {
         let call = try channel.call(path("Listen"), options: options)
-        let target = FirestoreProtocol.ListenTarget(.query(query), id: 2)
+        var target = FirestoreProtocol.ListenTarget(.query(query), id: 2)
+        target.resume = token.map { .token($0) }
         try await call.send(ListenRequest(database: Bench.database, change: .add(target)).encoded())
         return Listener(call: call)
     }
@@ -49,15 +52,18 @@ struct LoadClient: Sendable {
 struct Listener: Sendable {
     let call: GRPCClientCall
 
-    /// Reads up to the boundary after the target is current, and returns the number of documents.
-    func becomeCurrent() async throws -> Int {
+    /// Reads up to the boundary after the target is current, and returns the number of documents and the token of
+    /// the boundary.
+    @discardableResult
+    func becomeCurrent() async throws -> (count: Int, token: [UInt8]) {
         var count = 0
         var isCurrent = false
         while let bytes = try await call.next() {
             switch try ListenResponse(decoding: bytes) {
             case .documentChange: count += 1
             case .targetChange(let change) where change.kind == .current: isCurrent = true
-            case .targetChange(let change) where change.kind == .noChange && isCurrent: return count
+            case .targetChange(let change) where change.kind == .noChange && isCurrent:
+                return (count, change.resumeToken)
             default: break
             }
         }

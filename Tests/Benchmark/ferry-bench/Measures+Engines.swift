@@ -63,7 +63,7 @@ extension Bench {
         try await withServer(database: url) { first in
             try await withServer(database: url) { second in
                 let listener = try await LoadClient(second.address).listen(Self.newest(of: 1))
-                _ = try await listener.becomeCurrent()
+                try await listener.becomeCurrent()
                 let (client, latencies) = (LoadClient(first.address), Latencies())
                 func change(_ round: Int) async throws {
                     async let change: Void = listener.change()

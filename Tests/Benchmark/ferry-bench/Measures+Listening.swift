@@ -26,7 +26,7 @@ extension Bench {
                     var listeners: [Listener] = []
                     for number in place * 50..<min(count, place * 50 + 50) {
                         let listener = try await connection.listen(query(number))
-                        _ = try await listener.becomeCurrent()
+                        try await listener.becomeCurrent()
                         listeners.append(listener)
                     }
                     return (place, listeners)
@@ -108,7 +108,7 @@ extension Bench {
             server.forgetPeak()
             let start = ContinuousClock.now
             let listener = try await client.listen(everything)
-            let count = try await listener.becomeCurrent()
+            let count = try await listener.becomeCurrent().count
             guard count == initial else { throw Failure(description: "\(count) documents came, not \(initial)") }
             let speed = Double(count) / (ContinuousClock.now - start).inSeconds
             say("first listen of \(Double(count).text()) documents", "\(speed.text())/s", "≥ 40,000/s")
