@@ -3,6 +3,7 @@ import IdentityProtocol
 import IdentityTestKit
 import JSON
 import Synchronization
+import SystemIO
 import Testing
 
 @testable import IdentityServer
@@ -294,6 +295,32 @@ struct TakeoverTests {
         }
     }
 
+    /// The mail server takes the mail only after the answer.
+    @Test func `the time of an answer does not tell who has an account`() async throws {
+        try await withIdentity(accounts: .sqlite) { test in
+            _ = try await signUp(test, "ada@b.c")
+            await test.identity.close()
+            let answered = AsyncGate(isOpen: false)
+            let sent = Mutex<[String]>([])
+            var configuration = test.identity.configuration
+            configuration.mailer = { mail in
+                await answered.wait()
+                sent.withLock { $0.append(mail.recipient) }
+            }
+            let server = try await IdentityService(
+                directory: test.directory, configuration, now: { test.clock.now })
+            for email in ["ada@b.c", "nobody@b.c"] {
+                _ = try await MailRoutes(server: server).send(
+                    ["requestType": "PASSWORD_RESET", "email": .string(email)], isAdministrator: false, address)
+            }
+            #expect(sent.withLock { $0 } == [])
+            answered.set(isOpen: true)
+            await server.outbox.wait()
+            #expect(sent.withLock { $0 } == ["ada@b.c"])
+            await server.close()
+        }
+    }
+
     @Test func `the answer to a request for a mail does not tell who has an account, and mails are counted`()
         async throws
     {
@@ -324,6 +351,7 @@ struct TakeoverTests {
                             "requestType": .string(type),
                         ])
                 }
+                await server.outbox.wait()
                 #expect(sent.withLock { $0 } == recipients)
             }
             // The address that gets a mail is counted for all callers together.

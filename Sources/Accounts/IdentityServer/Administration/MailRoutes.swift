@@ -45,13 +45,20 @@ struct MailRoutes: Sendable {
         switch type {
         case "PASSWORD_RESET":
             guard let asked else { throw ToolkitRefusal("MISSING_EMAIL") }
-            guard let (account, _) = try await server.accounts.store.account(email: asked), !account.isDisabled else {
-                // Strangers do not learn who has an account.
-                guard isAdministrator || server.isEmulator else { return answer(type, asked) }
+            (mode, email) = ("resetPassword", asked)
+            guard isAdministrator || server.isEmulator else {
+                // Strangers do not learn who has an account, neither from the answer nor from its time.
+                try server.outbox.add {
+                    guard let code = try await passwordCode(for: asked, now: now) else { return }
+                    let link = self.link(mode, code, continueURL: continueURL)
+                    try await server.configuration.mailer?(Mail(to: asked, action: mode, link: link, code: code))
+                }
+                return answer(type, asked)
+            }
+            guard let made = try await passwordCode(for: asked, now: now) else {
                 throw ToolkitRefusal("EMAIL_NOT_FOUND")
             }
-            (mode, email) = ("resetPassword", asked)
-            code = try await server.accounts.passwordCode(for: account, expiresAt: now + MailCodes.lifetime)
+            code = made
         case "VERIFY_EMAIL":
             var account = signedIn
             if isAdministrator, account == nil, let asked {
@@ -89,6 +96,14 @@ struct MailRoutes: Sendable {
         if server.isEmulator { server.emulatedMail.add(type, email: email, code: code, link: link) }
         try await server.configuration.mailer?(Mail(to: email, action: mode, link: link, code: code))
         return answer(type, email)
+    }
+
+    /// Returns a code for the password of an address; nil if no account that can sign in has it.
+    private func passwordCode(for email: String, now: Int64) async throws -> String? {
+        guard let (account, _) = try await server.accounts.store.account(email: email), !account.isDisabled else {
+            return nil
+        }
+        return try await server.accounts.passwordCode(for: account, expiresAt: now + MailCodes.lifetime)
     }
 
     private func answer(_ type: String, _ email: String) -> JSON {

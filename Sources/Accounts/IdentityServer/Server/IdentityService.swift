@@ -31,6 +31,8 @@ package final class IdentityService: Sendable {
         package var providers: [OpenIDConfiguration] = []
         /// Sends a mail; nil if the server sends none. Returns when it was accepted or refused.
         package var mailer: (@Sendable (Mail) async throws -> Void)?
+        /// Called when a mail that was already promised to its requester could not be sent.
+        package var onMailError: @Sendable (any Error) -> Void = { _ in }
         /// Returns the time of the next mail in the morning after `now`; nil for an unknown time zone. The
         /// property is nil if the server sends no such mails.
         package var nextMorning: (@Sendable (_ setting: MorningMails.Setting, _ now: Int64) -> Int64?)?
@@ -61,6 +63,7 @@ package final class IdentityService: Sendable {
     /// The keys of administrators' programs.
     package let serviceKeys: ServiceKeys
     let emulatedMail = EmulatedMail()
+    let outbox: Outbox
     /// The accounts to which attachments are being copied: one call at a time for each.
     let copyTargets = Mutex<Set<String>>([])
     private let providers: [String: OpenIDProvider]
@@ -100,6 +103,7 @@ package final class IdentityService: Sendable {
         now: @escaping @Sendable () -> Int64
     ) async throws {
         self.configuration = configuration
+        outbox = Outbox(onError: configuration.onMailError)
         self.environment = environment
         self.now = now
         switch storage {
@@ -225,5 +229,8 @@ package final class IdentityService: Sendable {
         configuration.quota.overridden(by: accounts.quotaOverride(of: user))
     }
 
-    package func close() async { await store.close() }
+    package func close() async {
+        await outbox.close()
+        await store.close()
+    }
 }

@@ -54,7 +54,7 @@ struct Server: Sendable {
             var endpoints = ServerEndpoints(
                 http: http, documents: configuration.documents, isSecure: certificate != nil,
                 published: configuration.published, project: configuration.project, objects: configuration.objects)
-            let identity = try await identity(configuration, directory, stores, issuer: endpoints.url)
+            let identity = try await identity(configuration, directory, stores, issuer: endpoints.url, logger)
             let quotas = AccountQuotas(quota: { identity.quota(of: $0) })
             let closing = AsyncGate(isOpen: false)
             let shared = sharedObjects(stores)
@@ -171,7 +171,8 @@ struct Server: Sendable {
     private static let requests = Metrics.Metric("ferry_http_requests_total", "Requests to the HTTP port.")
 
     private static func identity(
-        _ configuration: ServerConfiguration, _ directory: DataDirectory, _ stores: Stores, issuer: String
+        _ configuration: ServerConfiguration, _ directory: DataDirectory, _ stores: Stores, issuer: String,
+        _ logger: Logger
     ) async throws -> IdentityService {
         var settings = IdentityService.Configuration(issuer: issuer, project: configuration.project)
         settings.isEmulator = configuration.isEmulator
@@ -180,6 +181,7 @@ struct Server: Sendable {
         settings.quota = configuration.quota
         settings.providers = configuration.providers
         if let mail = configuration.mail { settings.send(through: SMTPClient(mail)) }
+        settings.onMailError = FaultLog(logger.labelled("accounts"), "a mail was not sent").note
         settings.usage = { try await stores.usage(of: $0) }
         if configuration.objects == nil {
             settings.copyObjects = { source, target, after, limit in
