@@ -399,6 +399,26 @@ import Testing
         await desk.stop()
     }
 
+    /// A list without files is recognized by its directory alone.
+    @Test func `directories that are renamed while no process runs take the lists within them along`() async throws {
+        let laptop = try await Machine(store)
+        for file in ["Plan.md", "Sub/Ship.md", "Sub/Deep/Very/Mend.md"] {
+            try laptop.write("Work/\(file)", "\(file)\n")
+        }
+        #expect(await laptop.eventually { await laptop.sync.catalog.listNames.count == 4 })
+        #expect(await laptop.eventually { (try? await laptop.sync.isSettled()) == true })
+        let lists = await laptop.sync.catalog.listNames
+        await laptop.stop()
+        laptop.rename("Work", to: "Office")
+        laptop.rename("Office/Sub/Deep", to: "Part")
+        let restarted = try await Machine(store, home: laptop.home)
+        let renamed = lists.mapValues { name in
+            "Office\(name.dropFirst(4))".replacing("Office/Sub/Deep", with: "Part")
+        }
+        #expect(await restarted.eventually { await restarted.sync.catalog.listNames == renamed })
+        await restarted.stop()
+    }
+
     @Test func `a directory that is no list goes with the last list within it`() async throws {
         let (laptop, desk) = (try await Machine(store), try await Machine(store))
         try laptop.write("Work/Sub/Deep/Ship.md", "now\n")

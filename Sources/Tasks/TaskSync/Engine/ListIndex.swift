@@ -17,6 +17,11 @@ struct ListIndex {
     /// Returns what identifies the directory of a list; nil if that was not recorded yet.
     func directory(of list: ListID) -> ListDirectory? { directories[list] }
 
+    /// Returns the path at which a list's directory with this mark was last seen.
+    func path(ofDirectoryMarked mark: String) -> TaskPath? {
+        directories.first { $0.value.mark == mark }.flatMap { paths[$0.key] }
+    }
+
     mutating func set(_ list: ListID, _ directory: ListDirectory) {
         if paths[list] != nil { directories[list] = directory }
     }

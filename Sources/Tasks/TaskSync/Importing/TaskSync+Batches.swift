@@ -44,6 +44,8 @@ extension TaskSync {
                 // A directory that Ferry created may have another name now.
                 if path.kind(isDirectory: true) == .list, !isParentOnly(path), (try? folder.hasDirectory(path)) == true
                 {
+                    // It was renamed before it, or the directory that it left, was watched.
+                    if let former = formerName(of: path) { try await directoryMoved(former, path) }
                     _ = try await list(at: path)
                 }
                 noteAbsent(beneath: path)

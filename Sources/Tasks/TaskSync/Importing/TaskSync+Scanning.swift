@@ -83,14 +83,15 @@ extension TaskSync {
         noteMissingAttachments(scan, found: found.map(\.path))
     }
 
-    /// Returns the former path of a directory that was renamed while it was not watched: a list's
-    /// directory that is gone and whose files are in this one now.
+    /// Returns the former path of a directory that was renamed while it was not watched: that of a
+    /// list's directory that is gone, and whose mark this one has or whose files are in it now.
     ///
     /// - Parameter files: The changed files that the scan found.
-    private func formerName(of directory: TaskPath, holding files: [TaskPath]) -> TaskPath? {
-        guard !isReadopted, directory.kind(isDirectory: true) == .list, lists.id(directory) == nil,
-            lists.paths.values.contains(where: hasGone)
-        else { return nil }
+    func formerName(of directory: TaskPath, holding files: [TaskPath] = []) -> TaskPath? {
+        guard !isReadopted, directory.kind(isDirectory: true) == .list, lists.id(directory) == nil else { return nil }
+        let marked = ((try? folder.listMark(directory)) ?? nil).flatMap { lists.path(ofDirectoryMarked: $0) }
+        if let marked, hasGone(marked) { return marked }
+        guard !files.isEmpty, lists.paths.values.contains(where: hasGone) else { return nil }
         var former: Set<TaskPath> = []
         for file in files.lazy.filter({ $0.isBeneath(directory) }).prefix(20) {
             guard let stamp = (try? folder.stamp(file)) ?? nil, let known = knownPath(of: file, stamp),
