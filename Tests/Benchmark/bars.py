@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures the speed that Ferry promises, with real programs on loopback; prints a table. Not part of the tests.
 
-    FERRY_BIN=.build/release Tests/Benchmark/bars.py [edit] [list] [idle] [first] [scale] [attach]
+    FERRY_BIN=.build/release Tests/Benchmark/bars.py [edit] [list] [idle] [first] [exchange] [scale] [attach]
                                              [import] [recurring]
 
 FERRY_BIN names the directory with the release programs. Needs a quiet machine and some GiB of disk.
@@ -59,6 +59,14 @@ def say(what, value, bar):
     print(f"| {what} | {value} | {bar} |", flush=True)
 
 
+def task_files(machine):
+    return {path: text for path, text in machine.files().items() if path.endswith(".md")}
+
+
+def task_ids(machine):
+    return {task["id"] for task in machine.list().values()}
+
+
 class Pair:
     """A server and two machines; the second is empty at first."""
 
@@ -68,9 +76,10 @@ class Pair:
         self.server.start()
         self.a, self.b = Machine(self.root, "a"), Machine(self.root, "b")
 
-    def first_sync(self, count):
+    def first_sync(self, count, fills=True):
         """Returns the seconds from the first daemon's start until the last file is on the empty second machine."""
-        fill(self.a, count)
+        if fills:
+            fill(self.a, count)
         start = time.monotonic()
         for index, machine in enumerate((self.a, self.b)):
             machine.start()
@@ -81,7 +90,7 @@ class Pair:
 
         until(there, lambda: f"{count} files; {self.a.daemon.tail(5)}\n{self.b.daemon.tail(5)}", timeout=900, step=max(0.05, count / 200_000))
         took = time.monotonic() - start
-        until(lambda: self.a.files() == self.b.files(), "the same bytes", timeout=60, step=0.5)
+        until(lambda: task_files(self.a) == task_files(self.b), "the same bytes", timeout=60, step=0.5)
         return took
 
     def close(self):
@@ -139,6 +148,77 @@ def measure_idle(pair, seconds=60):
     say("idle: wake-ups of all threads of ferryd", " / ".join(f"{rate:.1f}/s" for rate in woken), "≤ 2/s, of which libdispatch's monitor is 1/s")
     say("resident memory of ferryd", " / ".join(f"{rss(machine.daemon):.1f} MiB" for machine in (pair.a, pair.b)), "≤ 35 MiB")
     say("resident memory of ferry-server", f"{rss(pair.server):.1f} MiB", "")
+
+
+def rename_in_a_cycle(directory, count):
+    """Gives each file the name of the next one, and the last file that of the first."""
+    names = [directory / f"Task {number:06}.md" for number in range(count)]
+    away = directory / ".away.tmp"
+    names[-1].rename(away)
+    for number in range(count - 1, 0, -1):
+        names[number - 1].rename(names[number])
+    away.rename(names[0])
+
+
+def move_to_list(directory, count):
+    (directory / "Later").mkdir()
+    for number in range(count):
+        name = f"Task {number:06}.md"
+        (directory / name).rename(directory / "Later" / name)
+
+
+def make_branches(directory, count):
+    """Commits the files to one branch of a repository, and to another one with other texts, every tenth with another name."""
+    git = ["git", "-C", str(directory), "-c", "user.name=a", "-c", "user.email=a@b", "-c", "init.defaultBranch=first"]
+    subprocess.run([*git, "init", "-q"], check=True)
+    for branch in ("first", "second"):
+        if branch == "second":
+            subprocess.run([*git, "switch", "-qc", branch], check=True)
+            for number in range(count):
+                path = directory / f"Task {number:06}.md"
+                if number % 10:
+                    path.write_text(task(number + 1_000_000))
+                else:
+                    path.rename(directory / f"Other {number:06}.md")
+        subprocess.run([*git, "add", "-A"], check=True)
+        subprocess.run([*git, "commit", "-qm", branch], check=True)
+    subprocess.run([*git, "switch", "-q", "first"], check=True)
+
+
+def switch_branch(directory, _):
+    subprocess.run(["git", "-C", str(directory), "switch", "-q", "second"], check=True)
+
+
+def measure_exchange(what, count, act, prepare=None):
+    """Measures a change of many files at once, as a multiple of the first sync of as many."""
+    pair = Pair()
+    fill(pair.a, count)
+    if prepare:
+        prepare(pair.a.tasks, count)
+    first = pair.first_sync(count, fills=False)
+    for machine in (pair.a, pair.b):
+        machine.sync(timeout=300)
+    before = task_ids(pair.a)
+    start = time.monotonic()
+    act(pair.a.tasks, count)
+    acted = time.monotonic() - start
+    wanted = task_files(pair.a)
+    until(lambda: task_files(pair.b) == wanted, lambda: f"{what}: {pair.a.status()} {pair.b.status()}", timeout=600, step=0.05)
+    took = time.monotonic() - start
+    for machine in (pair.a, pair.b):
+        machine.sync(timeout=300)
+    wrong = []
+    for machine in (pair.a, pair.b):
+        status = machine.status()
+        if task_files(machine) != wanted:
+            wrong.append("files changed afterwards")
+        if task_ids(machine) != before:
+            wrong.append("tasks are not the same")
+        if status.get("problems") or status.get("conflicts"):
+            wrong.append(f"{status.get('problems')} {status.get('conflicts')}")
+    say(f"{what}: {acted:.1f} s to do it; until the other machine has it", f"{took:.2f} s = {took / first:.1f} × {first:.2f} s; "
+        + ("; ".join(wrong) or "no double, no conflict"), "≤ 3 × the first sync of as many")
+    pair.close()
 
 
 def measure_scale(count=100_000):
@@ -319,6 +399,10 @@ def main():
         if "idle" in wanted:
             measure_idle(pair)
         pair.close()
+    if "exchange" in wanted:
+        measure_exchange("1,000 files renamed in a cycle", 1000, rename_in_a_cycle)
+        measure_exchange("5,000 files moved to another list", 5000, move_to_list)
+        measure_exchange("`git switch` to other texts of 2,000 files, every tenth with another name", 2000, switch_branch, make_branches)
     if "scale" in wanted:
         measure_scale()
     if "attach" in wanted:

@@ -314,6 +314,24 @@ struct FaultTests {
         #expect(try folder.read(TaskPath("New/b.md")).bytes == bytes("new"))
     }
 
+    @Test(arguments: 0..<40) func `a power cut loses no file that is moved, and no reported move`(cut: Int) throws {
+        let names = (0..<6).map { "n\($0).md" }
+        try disk.makeDirectories("Work")
+        for name in names { try disk.write(name, bytes(name)) }
+        disk.synchronizeAll()
+        let calls = Counter(cut)
+        disk.setFault { _, _ in calls.countDown() || calls.value < 0 ? 5 : nil }
+        let results = folder.move(
+            try names.map { FolderMove(try TaskPath($0), to: try TaskPath("Work/\($0)"), expecting: .anything) })
+        disk.setFault(nil)
+        disk.losePower()
+        for (name, result) in zip(names, results) {
+            let isMoved = try folder.stamp(TaskPath("Work/\(name)")) != nil
+            #expect(try isMoved || folder.stamp(TaskPath(name)) != nil)
+            if case .success(.moved) = result { #expect(isMoved) }
+        }
+    }
+
     @Test(arguments: 0..<60) func `a power cut during a batch leaves whole files only`(cut: Int) throws {
         disk.synchronizeAll()
         let calls = Counter(cut)

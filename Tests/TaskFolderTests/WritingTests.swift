@@ -251,6 +251,25 @@ struct WritingTests {
         #expect(try grounds.names("") == ["a.md", "b.md"])
     }
 
+    @Test(arguments: DiskKind.allCases) func `a move that is refused stops none of the others`(kind: DiskKind) throws {
+        let grounds = try Grounds(kind)
+        for name in ["a.md", "b.md", "c.md"] { try grounds.save(name, name) }
+        let known = try grounds.stamp("a.md")
+        try grounds.folder.makeDirectory(TaskPath("Work"))
+        let moves = try [("a", "Work/a"), ("none", "Work/none"), ("b", "c"), ("c", "Gone/c"), ("b", "Work/b")].map {
+            FolderMove(
+                try TaskPath("\($0).md"), to: try TaskPath("\($1).md"),
+                expecting: $0 == "a" ? .stamp(known) : .anything)
+        }
+        let results = grounds.folder.move(moves)
+        #expect(try results[0].get() == .moved(grounds.stamp("Work/a.md")))
+        #expect(try results[1].get() == .changed(nil))
+        #expect(try results[2].get() == .exists)
+        #expect(code { _ = try results[3].get() } == .notFound)
+        #expect(try results[4].get() == .moved(grounds.stamp("Work/b.md")))
+        #expect(try grounds.text("c.md") == "c.md")
+    }
+
     @Test(arguments: DiskKind.allCases) func `a directory moves with all that is in it`(kind: DiskKind) throws {
         let grounds = try Grounds(kind)
         try grounds.save("X.files/a.png", "png")

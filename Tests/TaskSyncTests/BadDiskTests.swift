@@ -148,7 +148,7 @@ import Testing
         #expect(await before.eventually { await before.hasUnited(1) })
         let task = try #require(await before.sync.catalog.living.map(\.id).first)
         let (from, to) = (try TaskPath("Home/Trip.md"), try TaskPath("Home/Tour.md"))
-        try await before.sync.withExclusiveAccess { try await before.sync.announceMove(from, to: to) }
+        try await before.sync.withExclusiveAccess { try await before.sync.announceMoves([(from, to)]) }
         await before.stop()
         try disk.rename(from.string, to: to.string, .exclusive)
         try disk.save(to.string, Array("go by bus\n".utf8), habit: .renamingOver)
@@ -172,7 +172,7 @@ import Testing
         #expect(await first.eventually { await first.hasUnited(1) })
         let task = try #require(await first.sync.catalog.living.map(\.id).first)
         let (from, to) = (try TaskPath("Home/Trip.md"), try TaskPath("Home/Tour.md"))
-        try await first.sync.withExclusiveAccess { try await first.sync.announceMove(from, to: to) }
+        try await first.sync.withExclusiveAccess { try await first.sync.announceMoves([(from, to)]) }
         await first.stop()
         try disk.rename(from.string, to: to.string, .exclusive)
         try disk.save(to.string, Array("go by bus\n".utf8), habit: .renamingOver)
@@ -180,10 +180,10 @@ import Testing
         let second = try await Machine(store, home: first.home, disk: disk)
         #expect(await second.eventually { await !second.sync.allProblems.isEmpty })
         try await second.sync.withExclusiveAccess {
-            try await second.sync.announceMove(try TaskPath("a.md"), to: try TaskPath("b.md"))
-            try await second.sync.takeBackMove()
+            try await second.sync.announceMoves([(try TaskPath("a.md"), try TaskPath("b.md"))])
+            try await second.sync.takeBackMoves()
             // It is tried again, and fails, as long as nobody can look.
-            try await second.sync.announceMove(from, to: to)
+            try await second.sync.announceMoves([(from, to)])
             try await second.sync.finishMoves()
         }
         #expect(await second.sync.unfinishedMoves.count == 1)
@@ -205,7 +205,7 @@ import Testing
         try disk.write("Home/Trip.md", Array("go\n".utf8))
         #expect(await before.eventually { await before.hasUnited(1) })
         let (from, to) = (try TaskPath("Home"), try TaskPath("Home (3)"))
-        try await before.sync.withExclusiveAccess { try await before.sync.announceMove(from, to: to) }
+        try await before.sync.withExclusiveAccess { try await before.sync.announceMoves([(from, to)]) }
         await before.stop()
         try disk.rename(from.string, to: to.string, .exclusive)
         let machine = try await Machine(store, home: before.home, disk: disk)

@@ -68,13 +68,18 @@ extension FolderDisk {
     }
 
     /// Makes a move survive a power cut.
-    ///
-    /// One of the two directories may have got another name meanwhile: the move is made
-    /// nevertheless, and all of the file system is written to the disk instead.
     func synchronizeMove(_ path: TaskPath, to target: TaskPath) throws(FolderError) {
+        try synchronizeNames(in: target.parent)
+        if path.parent != target.parent { try synchronizeNames(in: path.parent) }
+    }
+
+    /// Makes the names in a directory survive a power cut.
+    ///
+    /// The directory may have got another name meanwhile: what was moved there has gone with it, and
+    /// all of the file system is written to the disk instead.
+    func synchronizeNames(in directory: TaskPath) throws(FolderError) {
         do throws(SystemError) {
-            try synchronizeDirectory(target.parent.string)
-            if path.parent != target.parent { try synchronizeDirectory(path.parent.string) }
+            try synchronizeDirectory(directory.string)
         } catch {
             guard error.code == .notFound else { throw FolderError(error) }
             try translating { () throws(SystemError) in

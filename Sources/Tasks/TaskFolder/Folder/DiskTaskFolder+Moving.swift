@@ -1,11 +1,42 @@
 package import SystemIO
 
 extension DiskTaskFolder {
-    package func move(
+    /// The result of a move before it is durable.
+    private enum Rename {
+        case refused(MoveOutcome)
+        /// Renamed. The stamp is that of the file before.
+        case done(FileStamp, isDirectory: Bool)
+    }
+
+    package func move(_ moves: [FolderMove]) -> [Result<MoveOutcome, FolderError>] {
+        let renames = moves.map { move in
+            Result { () throws(FolderError) in try rename(move.path, to: move.target, expecting: move.expecting) }
+        }
+        let done = zip(moves, renames).compactMap { move, result in
+            if case .success(.done) = result { move } else { nil }
+        }
+        let failures = synchronizeDirectories(done.map(\.target.parent) + done.map(\.path.parent))
+        return zip(moves, renames).map { move, rename in
+            Result { () throws(FolderError) in
+                switch try rename.get() {
+                case .refused(let outcome): return outcome
+                case .done(let before, let isDirectory):
+                    if let error = failures[move.target.parent] ?? failures[move.path.parent] { throw error }
+                    // As after a write: an edit at this moment must not be taken for our echo.
+                    guard let after = try disk.statusIfPresent(move.target).map({ FileStamp($0) }),
+                        isDirectory || after.hasContent(of: before)
+                    else { return .moved(before) }
+                    return .moved(after)
+                }
+            }
+        }
+    }
+
+    private func rename(
         _ path: TaskPath, to target: TaskPath, expecting expectation: FileExpectation
-    ) throws(FolderError) -> MoveOutcome {
+    ) throws(FolderError) -> Rename {
         for place in [path, target] { try checkUncovered(place) }
-        guard var before = try disk.statusIfPresent(path) else { return .changed(nil) }
+        guard var before = try disk.statusIfPresent(path) else { return .refused(.changed(nil)) }
         let isDirectory = before.kind == .directory
         guard isDirectory || before.kind == .file else {
             throw FolderError(.wrongKind, "\(path) is neither a file nor a directory")
@@ -13,8 +44,10 @@ extension DiskTaskFolder {
         guard target.kind(isDirectory: isDirectory) != .ignored, !target.isRoot, !path.isRoot else {
             throw FolderError(.invalidName, "\(path) would not be seen any more as \(target)")
         }
-        if case .stamp(let stamp) = expectation, FileStamp(before) != stamp { return .changed(FileStamp(before)) }
-        if path == target { return .moved(FileStamp(before)) }
+        if case .stamp(let stamp) = expectation, FileStamp(before) != stamp {
+            return .refused(.changed(FileStamp(before)))
+        }
+        if path == target { return .refused(.moved(FileStamp(before))) }
         var renamed: (isDone: Bool, copied: CopiedMove?)
         do throws(FolderError) {
             renamed = try disk.renameExclusively(path.string, to: target.string)
@@ -31,7 +64,7 @@ extension DiskTaskFolder {
             guard let there = try disk.statusIfPresent(target), there.inode == before.inode,
                 there.device == before.device,
                 there.links == 1 || isDirectory
-            else { return .exists }
+            else { return .refused(.exists) }
             try translating { () throws(SystemError) in try disk.rename(path.string, to: target.string, .replacing) }
         }
         // Another task's file was put in its place between the look and the rename: that one goes
@@ -41,16 +74,25 @@ extension DiskTaskFolder {
             (try? disk.mark(of: target)) ?? nil != nil,
             try disk.renameExclusively(target.string, to: path.string).isDone
         {
-            return .changed(FileStamp(there))
+            return .refused(.changed(FileStamp(there)))
         }
-        try disk.synchronizeMove(path, to: target)
-        // As after a write: an edit at this moment must not be taken for our echo.
-        guard let after = try disk.statusIfPresent(target),
-            FileStamp(after).hasContent(of: FileStamp(before)) || isDirectory
-        else {
-            return .moved(FileStamp(before))
+        return .done(FileStamp(before), isDirectory: isDirectory)
+    }
+
+    /// Makes the names in directories survive a power cut.
+    ///
+    /// - Returns: The errors of those that could not be synchronized.
+    private func synchronizeDirectories(_ directories: [TaskPath]) -> [TaskPath: FolderError] {
+        var seen: Set<TaskPath> = []
+        var failures: [TaskPath: FolderError] = [:]
+        for directory in directories where seen.insert(directory).inserted {
+            do throws(FolderError) {
+                try disk.synchronizeNames(in: directory)
+            } catch {
+                failures[directory] = error
+            }
         }
-        return .moved(FileStamp(after))
+        return failures
     }
 
     package func exchange(_ path: TaskPath, _ other: TaskPath) throws(FolderError) {

@@ -24,6 +24,19 @@ package struct FolderWrite: Sendable {
     }
 }
 
+/// A file or directory to rename.
+package struct FolderMove: Sendable {
+    package var path: TaskPath
+    package var target: TaskPath
+    package var expecting: FileExpectation
+
+    package init(_ path: TaskPath, to target: TaskPath, expecting: FileExpectation) {
+        self.path = path
+        self.target = target
+        self.expecting = expecting
+    }
+}
+
 /// A file of `.ferry/incoming`, and the place to put it.
 package struct IncomingFile: Sendable {
     package var name: String

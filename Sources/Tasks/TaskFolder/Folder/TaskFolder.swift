@@ -75,13 +75,13 @@ package protocol TaskFolder: AnyObject, Sendable {
     /// recreated.
     func write(_ writes: [FolderWrite]) -> [Result<WriteOutcome, FolderError>]
 
-    /// Renames a file or directory, and never replaces anything.
+    /// Renames files or directories one after the other, and never replaces anything. All renames
+    /// are durable when this returns.
     ///
+    /// There is one result for each move, in order, and the failure of one does not stop the others.
     /// The target directory of a file must exist: a directory that was just renamed is not
     /// recreated. The parents of a directory's new place are created.
-    func move(
-        _ path: TaskPath, to target: TaskPath, expecting expectation: FileExpectation
-    ) throws(FolderError) -> MoveOutcome
+    func move(_ moves: [FolderMove]) -> [Result<MoveOutcome, FolderError>]
 
     /// Swaps the names of two directories of attachments. If the file system cannot do that in one
     /// step, one of them has a third name for a moment.
@@ -219,6 +219,16 @@ extension TaskFolder {
 
     /// Returns the id of the task that the attribute `user.ferry.id` names; nil if the file has none.
     package func identifier(_ path: TaskPath) throws(FolderError) -> String? { try mark(path)?.task }
+
+    /// Renames one file or directory.
+    package func move(
+        _ path: TaskPath, to target: TaskPath, expecting expectation: FileExpectation
+    ) throws(FolderError) -> MoveOutcome {
+        guard let result = move([FolderMove(path, to: target, expecting: expectation)]).first else {
+            throw FolderError(.notFound, "\(path): nothing was moved")
+        }
+        return try result.get()
+    }
 
     package func trash(_ items: [TrashItem]) throws(FolderError) -> TrashOutcome {
         try trash(items, as: nextTrashName())

@@ -65,6 +65,16 @@ extension TaskSync {
         let refusal: String?
     }
 
+    /// The files that an export moves and writes together.
+    private struct Batch {
+        var moves: [(row: FileRow, path: TaskPath, bytes: [UInt8])] = []
+        var writes: [(row: FileRow, write: FolderWrite)] = []
+        /// The paths of new and of moved files.
+        var reserved: Set<TaskPath> = []
+        /// The tasks of the files in `moves`.
+        var moving: Set<TaskID> = []
+    }
+
     /// The number of files that are read or written together. Their contents are in memory at the
     /// same time.
     static let batchSize = 500
@@ -93,8 +103,7 @@ extension TaskSync {
                 return Pending(task: task, view: view, row: try tables.file(task), refusal: refusal)
             }
         }
-        var writes: [(row: FileRow, write: FolderWrite)] = []
-        var reserved = Set<TaskPath>()
+        var batch = Batch()
         var changedHere: [TaskPath] = []
         var gone: [TaskID] = []
         var expected: [TaskPath: Bool] = [:]
@@ -142,11 +151,17 @@ extension TaskSync {
                     retries.insert(item.task)
                     continue
                 }
-                if let other = try await makeWay(for: item, in: directory, reserved) { moved.insert(other) }
+                // The name may become free by a move that is still to be made.
+                if let right = try rightPath(of: item.task, in: directory), let other = index[right]?.task,
+                    batch.moving.contains(other)
+                {
+                    try await move(&batch, &changedHere)
+                }
+                if let other = try await makeWay(for: item, in: directory, batch.reserved) { moved.insert(other) }
                 let plan = try FileExport.plan(
                     item.view, row: item.row, directory: directory, number: names.number(of: item.task)
                 ) { path in
-                    if reserved.contains(path) || index[path] != nil { return true }
+                    if batch.reserved.contains(path) || index[path] != nil { return true }
                     do throws(FolderError) {
                         guard try folder.stamp(path) != nil else { return false }
                         // The task's own file, if it was written just before its directory was
@@ -164,11 +179,11 @@ extension TaskSync {
                     problems["export \(item.task)"] = nil
                 case .create(let path, let bytes):
                     noteMisnamed(item.task, at: path, in: directory)
-                    reserved.insert(path)
+                    batch.reserved.insert(path)
                     let row = FileRow(
                         task: item.task, path: path, list: knownList(list),
                         stamp: FileStamp.none, bytes: bytes)
-                    writes.append(
+                    batch.writes.append(
                         (
                             row,
                             FolderWrite(
@@ -179,20 +194,15 @@ extension TaskSync {
                     // Path and list change in one step: a file's directory must be that of the list
                     // in its row.
                     if row.list != list { row.list = knownList(list) }
-                    guard try await rename(&row, to: path, &changedHere) else { continue }
-                    let isSame = bytes == row.bytes
-                    row.bytes = bytes
-                    if isSame {
+                    if path != row.path {
+                        batch.reserved.insert(path)
+                        batch.moving.insert(item.task)
+                        batch.moves.append((row, path, bytes))
+                    } else if bytes == row.bytes {
                         try await remember([row])
                         problems["export \(item.task)"] = nil
                     } else {
-                        writes.append(
-                            (
-                                row,
-                                FolderWrite(
-                                    path: path, bytes: bytes, expecting: .stamp(row.stamp),
-                                    mark: mark(of: item.task, at: path))
-                            ))
+                        add(row, bytes, to: &batch)
                     }
                 }
             } catch let error as SQLiteError {
@@ -202,12 +212,36 @@ extension TaskSync {
                 noteExport(item.task, at: item.row?.path, error)
             }
         }
-        try await perform(writes, &changedHere)
+        try await move(&batch, &changedHere)
+        try await perform(batch.writes, &changedHere)
         try await reconcile(gone)
         await noteMovedAttachments()
         // These are behind until the files are read, which may have to wait.
         retries.formUnion(changedHere.compactMap { index[$0]?.task })
         try await importChangedHere(changedHere)
+    }
+
+    /// Moves the files of a batch that are to be moved, so that their new texts can be written.
+    private func move(_ batch: inout Batch, _ changedHere: inout [TaskPath]) async throws {
+        let texts = Dictionary(batch.moves.map { ($0.row.task, $0.bytes) }) { first, _ in first }
+        let moved = try await rename(batch.moves.map { ($0.row, $0.path) }, &changedHere)
+        batch.moves = []
+        batch.moving = []
+        for row in moved {
+            if let bytes = texts[row.task], bytes != row.bytes {
+                add(row, bytes, to: &batch)
+            } else {
+                problems["export \(row.task)"] = nil
+            }
+        }
+    }
+
+    private func add(_ row: FileRow, _ bytes: [UInt8], to batch: inout Batch) {
+        var new = row
+        new.bytes = bytes
+        let write = FolderWrite(
+            path: row.path, bytes: bytes, expecting: .stamp(row.stamp), mark: mark(of: row.task, at: row.path))
+        batch.writes.append((new, write))
     }
 
     /// Reads the files that were found to have changed. If another file is at the path of a known
@@ -293,7 +327,7 @@ extension TaskSync {
         let place = request.place.flatMap { lists.path($0) } ?? .root
         guard let right = try rightPath(of: other, in: place), right != path else { return nil }
         let row = try await client.reading { try SyncTables($0).file(other) }
-        guard var row, row.path == path else { return nil }
+        guard let row, row.path == path else { return nil }
         retries.insert(other)
         for number in NameRequest.numbers(from: names.number(of: other)) {
             let free = try path.parent.appending(TaskFileName.file(for: request.title, number: number).name)
@@ -304,7 +338,7 @@ extension TaskSync {
             // restart.
             try await rememberRetry(other)
             var changedHere: [TaskPath] = []
-            _ = try await rename(&row, to: free, &changedHere)
+            _ = try await rename([(row, free)], &changedHere)
             try await importChangedHere(changedHere)
             return other
         }
@@ -440,7 +474,7 @@ extension TaskSync {
                 try tables.put(row)
             }
             try undo.add(steps, at: now)
-            try tables.setMove(nil)
+            try tables.setAnnouncedMoves([])
         }
         for row in rows {
             index.set(row.path, FileIndex.Entry(task: row.task, stamp: row.stamp))

@@ -4,59 +4,68 @@ import SystemIO
 import TaskFolder
 import TaskModel
 
-/// Moves files. Each move is recorded in the state file first: after a crash nothing else
+/// Moves files. The moves are recorded in the state file first: after a crash nothing else
 /// identifies a file that was moved and then replaced by an editor.
 extension TaskSync {
-    /// Moves a file to the path that follows from its task's title and list.
+    /// Moves files to the paths that follow from their tasks' titles and lists. None of these paths
+    /// may be that of another one of the files.
     ///
-    /// - Returns: Whether it was moved; false if it has changed and is to be read first.
-    func rename(_ row: inout FileRow, to path: TaskPath, _ changedHere: inout [TaskPath]) async throws -> Bool {
-        guard path != row.path else { return true }
-        try await announceMove(row.path, to: path)
-        let outcome: MoveOutcome
-        changes.expectMove(row.path, to: path)
-        do throws(FolderError) {
-            outcome = try folder.move(row.path, to: path, expecting: .stamp(row.stamp))
-        } catch {
-            changes.forgetMove(row.path, to: path)
-            guard error.code == .notFound else { throw error }
-            // The list's directory is gone or was renamed, as the next attempt finds out. The file
-            // may be in it already.
-            retries.insert(row.task)
-            return false
+    /// - Parameter changedHere: Gets the files that have changed and are to be read first.
+    /// - Returns: The rows of the files that were moved.
+    func rename(
+        _ files: [(row: FileRow, path: TaskPath)], _ changedHere: inout [TaskPath]
+    ) async throws -> [FileRow] {
+        guard !files.isEmpty else { return [] }
+        try await announceMoves(files.map { ($0.row.path, $0.path) })
+        for (row, path) in files { changes.expectMove(row.path, to: path) }
+        let results = folder.move(files.map { FolderMove($0.row.path, to: $0.path, expecting: .stamp($0.row.stamp)) })
+        var moved: [(from: TaskPath, row: FileRow)] = []
+        for ((row, path), result) in zip(files, results) {
+            if case .success(.moved(let stamp)) = result {
+                moveAttachments(from: row.path, to: path)
+                var new = row
+                (new.path, new.stamp) = (path, stamp)
+                moved.append((row.path, new))
+            } else {
+                changes.forgetMove(row.path, to: path)
+                noteUnmoved(row, result, &changedHere)
+            }
         }
-        if case .moved(let stamp) = outcome {
-            moveAttachments(from: row.path, to: path)
-            let old = row.path
-            row.path = path
-            row.stamp = stamp
-            try await remember([row])
+        if moved.isEmpty { try await takeBackMoves() } else { try await remember(moved.map(\.row)) }
+        for (old, row) in moved {
             vacated.insert(old)
-            if vacated.remove(path) != nil { try await noteSteps(.arrival, [row.task]) }
+            if vacated.remove(row.path) != nil { try await noteSteps(.arrival, [row.task]) }
             // A user may have put them there for the task that had this name before.
-            await noteAttachments(of: row.task, at: path)
-            retries.formUnion(misnamed.subtracting([row.task]))
-            removeIfEmpty(old.parent)
-            return true
+            await noteAttachments(of: row.task, at: row.path)
         }
-        changes.forgetMove(row.path, to: path)
-        try await takeBackMove()
-        switch outcome {
-        case .exists: retries.insert(row.task)
-        case .changed(.some): changedHere.append(row.path)
-        case .changed(nil): isMissing(row.task, at: row.path)
-        case .moved: break
-        }
-        return false
+        if !moved.isEmpty { retries.formUnion(misnamed.subtracting(moved.map(\.row.task))) }
+        for directory in Set(moved.map(\.from.parent)) { removeIfEmpty(directory) }
+        return moved.map(\.row)
     }
 
-    func announceMove(_ from: TaskPath, to: TaskPath) async throws {
-        try await client.transaction { try SyncTables($0).setMove((from, to)) }
+    /// Makes the task of a file that was not moved stay behind.
+    private func noteUnmoved(
+        _ row: FileRow, _ result: Result<MoveOutcome, FolderError>, _ changedHere: inout [TaskPath]
+    ) {
+        switch result {
+        case .success(.moved): break
+        // If its directory is gone or was renamed, the next attempt finds that out. The file may be
+        // in it already.
+        case .success(.exists): retries.insert(row.task)
+        case .failure(let error) where error.code == .notFound: retries.insert(row.task)
+        case .success(.changed(.some)): changedHere.append(row.path)
+        case .success(.changed(nil)): isMissing(row.task, at: row.path)
+        case .failure(let error): noteExport(row.task, at: row.path, error)
+        }
     }
 
-    /// Removes the record of a move that was not made.
-    func takeBackMove() async throws {
-        try await client.transaction { try SyncTables($0).setMove(nil) }
+    func announceMoves(_ moves: [(from: TaskPath, to: TaskPath)]) async throws {
+        try await client.transaction { try SyncTables($0).setAnnouncedMoves(moves) }
+    }
+
+    /// Removes the record of moves that were not made.
+    func takeBackMoves() async throws {
+        try await client.transaction { try SyncTables($0).setAnnouncedMoves([]) }
     }
 
     /// Records that `from`, and everything beneath it, has moved to `to`.
@@ -74,7 +83,7 @@ extension TaskSync {
                 try tables.put(row)
             }
             for (list, path) in directories { try tables.put(list: list, at: path) }
-            try tables.setMove(nil)
+            try tables.setAnnouncedMoves([])
         }
         for (path, entry) in files { index.set(path.moved(from: from, to: to), entry) }
         for (list, path) in directories { lists.set(list, path) }
@@ -85,21 +94,21 @@ extension TaskSync {
     /// examined now, the next caller that reads files tries again.
     func finishMoves() async throws {
         let (announced, left) = try await client.reading { transaction in
-            (try SyncTables(transaction).move(), try SyncTables(transaction).unfinishedMoves())
+            (try SyncTables(transaction).announcedMoves(), try SyncTables(transaction).unfinishedMoves())
         }
         // Moves that are tried again in the meantime are recorded again.
-        let new = announced.flatMap { announced in left.contains { $0 == announced } ? nil : announced }
+        let new = announced.filter { move in !left.contains { $0 == move } }
         unfinishedMoves = []
-        for move in left + (new.map { [$0] } ?? []) {
+        for move in left + new {
             guard canLook(at: move.from), canLook(at: move.to) else {
                 unfinishedMoves.append(move)
                 continue
             }
             try await finishMove(move.from, to: move.to)
         }
-        guard announced != nil || unfinishedMoves.count != left.count else { return }
+        guard !announced.isEmpty || unfinishedMoves.count != left.count else { return }
         try await client.transaction { [unfinishedMoves] transaction in
-            try SyncTables(transaction).setMove(nil)
+            try SyncTables(transaction).setAnnouncedMoves([])
             try SyncTables(transaction).setUnfinishedMoves(unfinishedMoves)
         }
     }

@@ -116,9 +116,9 @@ extension TaskSync {
                     retriedLists.insert(name)
                     return false
                 }
-                try await announceMove(current, to: target)
+                try await announceMoves([(current, target)])
                 guard case .moved = try folder.move(current, to: target, expecting: .anything) else {
-                    try await takeBackMove()
+                    try await takeBackMoves()
                     retriedLists.insert(name)
                     return false
                 }
@@ -196,9 +196,9 @@ extension TaskSync {
         let within = lists.paths.values.filter { $0 != parent && $0.isBeneath(parent) }
         for name in Set(within.map { String($0.components[depth]) }).sorted() {
             let (path, target) = (try parent.appending(name), try directory.appending(name))
-            try await announceMove(path, to: target)
+            try await announceMoves([(path, target)])
             guard case .moved = try folder.move(path, to: target, expecting: .anything) else {
-                try await takeBackMove()
+                try await takeBackMoves()
                 return false
             }
             ownMoves.append((path, target, environment.now()))

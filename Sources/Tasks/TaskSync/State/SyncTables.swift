@@ -29,10 +29,10 @@ struct SyncTables {
         try database.execute("INSERT OR REPLACE INTO sync_state VALUES (?, ?)", [.text(key), .text(value)])
     }
 
-    /// Returns Ferry's own move that may have been made but is not recorded yet.
-    func move() throws -> (from: TaskPath, to: TaskPath)? { try moves("move").first }
+    /// Returns Ferry's own moves that may have been made but are not recorded yet.
+    func announcedMoves() throws -> [(from: TaskPath, to: TaskPath)] { try moves("move") }
 
-    func setMove(_ move: (from: TaskPath, to: TaskPath)?) throws { try setMoves(move.map { [$0] } ?? [], "move") }
+    func setAnnouncedMoves(_ moves: [(from: TaskPath, to: TaskPath)]) throws { try setMoves(moves, "move") }
 
     /// Returns the moves of earlier runs whose results could not be seen since.
     func unfinishedMoves() throws -> [(from: TaskPath, to: TaskPath)] { try moves("unfinished-moves") }

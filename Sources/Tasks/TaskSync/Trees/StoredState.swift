@@ -31,7 +31,7 @@ struct StoredState: Sendable {
         reverted = Set(try tables.reverted().keys)
         isSynced = try tables.state("synced") != nil
         hasIntents =
-            try !tables.announced().isEmpty || tables.move() != nil || !tables.unfinishedMoves().isEmpty
+            try !tables.announced().isEmpty || !tables.announcedMoves().isEmpty || !tables.unfinishedMoves().isEmpty
             || files.contains { $0.stamp == .none }
         unlisted = TaskSync.unreadable(saved: try tables.state("unreadable") ?? "")
         let queries = TaskSync.localQueries(in: transaction.databaseName)
