@@ -2,6 +2,8 @@
 
 FERRY_BIN names the directory with the three programs.
 """
+import contextlib
+import itertools
 import json
 import os
 import shutil
@@ -32,14 +34,20 @@ def until(condition, what, timeout=20.0, step=0.005):
         time.sleep(step)
 
 
+# Below the ports that the kernel gives to connections; each process of a run side by side has its own thousand.
+WORKER = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:])
+CANDIDATES = itertools.islice(itertools.cycle(range(20_000 + WORKER * 1000, 21_000 + WORKER * 1000)), os.getpid() % 1000, None)
+
+
 def free_ports(count):
     """Returns ports of loopback that are unused at the moment, all of them different."""
-    probes = [socket.socket() for _ in range(count)]
-    for probe in probes:
-        probe.bind(("127.0.0.1", 0))
-    ports = [probe.getsockname()[1] for probe in probes]
-    for probe in probes:
-        probe.close()
+    ports = []
+    while len(ports) < count:
+        port = next(CANDIDATES)
+        with socket.socket() as probe:
+            with contextlib.suppress(OSError):
+                probe.bind(("127.0.0.1", port))
+                ports.append(port)
     return ports
 
 

@@ -3,5 +3,6 @@
 source "$(dirname "$0")/common.sh"
 source "$(dirname "$0")/pytest.sh"
 
-run_pytest Tests/EndToEnd "$@"
+# Most of a test's time goes into waiting, so two files of tests run side by side.
+run_pytest -n 2 --dist loadfile Tests/EndToEnd "$@"
 finish
