@@ -42,8 +42,14 @@ import Testing
         Case(
             name: "removed and made again by its user", known: directory("a"), found: directory(nil), covers: false),
         Case(
-            name: "a directory of no tasks", known: directory("a", isMount: true), found: directory(nil), expected: 0,
-            covers: false),
+            name: "the mount of a list without tasks is gone", known: directory("a", isMount: true),
+            found: directory(nil), expected: 0, covers: true),
+        Case(
+            name: "something is mounted over a list without tasks", known: directory("a"),
+            found: directory(nil, isMount: true), expected: 0, covers: false),
+        Case(
+            name: "most files are also beneath the mount that is gone", known: directory("l/b", isMount: true),
+            found: directory("l/a"), present: 2, covers: true),
         Case(
             name: "the files were copied there", known: directory("a", isMount: true), found: directory(nil),
             present: 2, covers: false),

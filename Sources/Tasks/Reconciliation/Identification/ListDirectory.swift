@@ -16,7 +16,7 @@ package struct ListDirectory: Hashable, Sendable {
     ///
     /// A directory that its user has removed and made again has no mark either, but no file system
     /// was mounted there, nor is now. A directory that has most of the files is the list's: it was
-    /// copied, or restored from a backup.
+    /// copied, or restored from a backup. A list without files tells only that its mount is gone.
     ///
     /// - Parameters:
     ///   - expected: The number of known files that are to be in the directory.
@@ -24,6 +24,12 @@ package struct ListDirectory: Hashable, Sendable {
     package func covers(_ known: ListDirectory, expected: Int, present: Int) -> Bool {
         guard self != known, known.isMount || isMount else { return false }
         if let mark, mark == known.mark { return false }
-        return expected > 0 && present <= expected / 2
+        let isBare = known.isMount && !isMount
+        // An earlier mark of the list: a mount was put over this directory later.
+        if isBare, let mark, let other = known.mark, Self.list(of: mark) == Self.list(of: other) { return true }
+        return expected == 0 ? isBare : present <= expected / 2
     }
+
+    /// Returns the part of a mark that all marks of a list share.
+    private static func list(of mark: String) -> Substring { mark.prefix { $0 != "/" } }
 }

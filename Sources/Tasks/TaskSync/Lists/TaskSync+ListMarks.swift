@@ -9,13 +9,9 @@ import TaskModel
 /// not taken for a list without tasks.
 extension TaskSync {
     /// Returns the properties that distinguish the directory at a path; nil if it cannot be examined.
-    ///
-    /// - Parameter known: The list's directory. The same mark is enough to recognize it.
-    private func listDirectory(at path: TaskPath, known: ListDirectory?) -> ListDirectory? {
+    private func listDirectory(at path: TaskPath) -> ListDirectory? {
         do throws(FolderError) {
-            let mark = try folder.listMark(path)
-            if let known, mark != nil, mark == known.mark { return known }
-            return ListDirectory(mark: mark, isMount: try folder.isMountPoint(path))
+            return ListDirectory(mark: try folder.listMark(path), isMount: try folder.isMountPoint(path))
         } catch {
             return nil
         }
@@ -29,7 +25,7 @@ extension TaskSync {
     ///   - directories: The directories in it. Files in these are not looked for.
     func isCovered(_ path: TaskPath, _ files: [ScannedFile], _ directories: Set<TaskPath>) -> Bool {
         guard let known = lists.id(path).flatMap({ lists.directory(of: $0) }),
-            let found = listDirectory(at: path, known: known), found != known
+            let found = listDirectory(at: path), found != known
         else { return false }
         let expected = index.paths(beneath: path).filter { file in
             index[file].map { $0.stamp != .none } == true && !directories.contains(where: file.isBeneath)
@@ -44,7 +40,7 @@ extension TaskSync {
         var directory = directory
         while !directory.isRoot {
             if let known = lists.id(directory).flatMap({ lists.directory(of: $0) }),
-                let found = listDirectory(at: directory, known: known), found != known
+                let found = listDirectory(at: directory), found != known
             {
                 return true
             }
@@ -69,7 +65,7 @@ extension TaskSync {
         for path in paths {
             guard let list = lists.id(path), !isInCoveredList(path) else { continue }
             let known = lists.directory(of: list)
-            guard var found = listDirectory(at: path, known: known) else { continue }
+            guard var found = listDirectory(at: path) else { continue }
             if found.mark == nil || found != known {
                 let mark = "\(list)/\(DocumentID.make(in: environment))"
                 if (try? folder.setListMark(path, to: mark)) == true { found.mark = mark }
