@@ -140,6 +140,25 @@ import Testing
         await machine.stop()
     }
 
+    @Test func `all moves that a crash left unrecorded are no renames by the user`() async throws {
+        let before = try await Machine(store)
+        let names = ["a", "b", "c"]
+        for name in names {
+            try before.write("\(name).md", "\(name)\n")
+            #expect(await before.eventually { await before.sync.catalog.living.contains { $0.title == name } })
+        }
+        #expect(await before.eventually { (try? await before.sync.isSettled()) == true })
+        let moves = try names.map { (from: try TaskPath("\($0).md"), to: try TaskPath("\($0) (2).md")) }
+        try await before.sync.withExclusiveAccess { try await before.sync.announceMoves(moves) }
+        await before.stop()
+        for (from, to) in moves { before.rename(from.string, to: to.string) }
+        let machine = try await Machine(store, home: before.home)
+        #expect(await machine.eventually { (try? await machine.sync.isSettled()) == true })
+        #expect(await machine.sync.catalog.living.map(\.title).sorted() == names)
+        for name in names { #expect(await machine.has("\(name).md", "\(name)\n")) }
+        await machine.stop()
+    }
+
     @Test func `a move that nobody can look at after a crash is noted when somebody can`() async throws {
         let disk = MemoryDisk()
         let before = try await Machine(store, disk: disk)

@@ -223,11 +223,11 @@ extension TaskSync {
 
     /// Moves the files of a batch that are to be moved, so that their new texts can be written.
     private func move(_ batch: inout Batch, _ changedHere: inout [TaskPath]) async throws {
-        let texts = Dictionary(batch.moves.map { ($0.row.task, $0.bytes) }) { first, _ in first }
-        let moved = try await rename(batch.moves.map { ($0.row, $0.path) }, &changedHere)
+        let moves = batch.moves
         batch.moves = []
         batch.moving = []
-        for row in moved {
+        let texts = Dictionary(moves.map { ($0.row.task, $0.bytes) }) { first, _ in first }
+        for row in try await rename(moves.map { ($0.row, $0.path) }, &changedHere) {
             if let bytes = texts[row.task], bytes != row.bytes {
                 add(row, bytes, to: &batch)
             } else {

@@ -20,16 +20,25 @@ extension TaskSync {
         for (row, path) in files { changes.expectMove(row.path, to: path) }
         let results = folder.move(files.map { FolderMove($0.row.path, to: $0.path, expecting: .stamp($0.row.stamp)) })
         var moved: [(from: TaskPath, row: FileRow)] = []
+        let unfinishedCount = unfinishedMoves.count
         for ((row, path), result) in zip(files, results) {
             if case .success(.moved(let stamp)) = result {
                 moveAttachments(from: row.path, to: path)
                 var new = row
                 (new.path, new.stamp) = (path, stamp)
                 moved.append((row.path, new))
+                continue
+            }
+            if case .failure = result, folder.isAbsent(row.path), !folder.isAbsent(path) {
+                // It was moved, and may not be on the disk.
+                unfinishedMoves.append((row.path, path))
             } else {
                 changes.forgetMove(row.path, to: path)
-                noteUnmoved(row, result, &changedHere)
             }
+            noteUnmoved(row, result, &changedHere)
+        }
+        if unfinishedMoves.count > unfinishedCount {
+            try await client.transaction { [unfinishedMoves] in try SyncTables($0).setUnfinishedMoves(unfinishedMoves) }
         }
         if moved.isEmpty { try await takeBackMoves() } else { try await remember(moved.map(\.row)) }
         for (old, row) in moved {
@@ -69,8 +78,12 @@ extension TaskSync {
     }
 
     /// Records that `from`, and everything beneath it, has moved to `to`.
-    func noteMove(_ from: TaskPath, to: TaskPath) async throws {
-        let files = index.paths(beneath: from).compactMap { path in index[path].map { (path, $0) } }
+    ///
+    /// - Parameter announced: The announced moves that are still to be recorded.
+    func noteMove(
+        _ from: TaskPath, to: TaskPath, announced: [(from: TaskPath, to: TaskPath)] = []
+    ) async throws {
+        let files = known(beneath: from).compactMap { path in index[path].map { (path, $0) } }
         let directories = lists.paths.filter { $0.value.isBeneath(from) }.mapValues { $0.moved(from: from, to: to) }
         let list = lists.id(to.parent)
         try await client.transaction { transaction in
@@ -83,11 +96,16 @@ extension TaskSync {
                 try tables.put(row)
             }
             for (list, path) in directories { try tables.put(list: list, at: path) }
-            try tables.setAnnouncedMoves([])
+            try tables.setAnnouncedMoves(announced)
         }
         for (path, entry) in files { index.set(path.moved(from: from, to: to), entry) }
         for (list, path) in directories { lists.set(list, path) }
         unidentified = unidentified.mapValues { Set($0.map { $0.moved(from: from, to: to) }) }
+    }
+
+    /// Returns the known files at a path or beneath it.
+    private func known(beneath path: TaskPath) -> [TaskPath] {
+        path.kind(isDirectory: false) == .taskFile && index[path] != nil ? [path] : index.paths(beneath: path)
     }
 
     /// Records moves that were made but not recorded when a run ended. If their paths cannot be
@@ -99,12 +117,14 @@ extension TaskSync {
         // Moves that are tried again in the meantime are recorded again.
         let new = announced.filter { move in !left.contains { $0 == move } }
         unfinishedMoves = []
+        var unrecorded = new
         for move in left + new {
             guard canLook(at: move.from), canLook(at: move.to) else {
                 unfinishedMoves.append(move)
                 continue
             }
-            try await finishMove(move.from, to: move.to)
+            unrecorded.removeAll { $0 == move }
+            try await finishMove(move.from, to: move.to, announced: unrecorded)
         }
         guard !announced.isEmpty || unfinishedMoves.count != left.count else { return }
         try await client.transaction { [unfinishedMoves] transaction in
@@ -113,14 +133,16 @@ extension TaskSync {
         }
     }
 
-    private func finishMove(_ from: TaskPath, to: TaskPath) async throws {
+    private func finishMove(
+        _ from: TaskPath, to: TaskPath, announced: [(from: TaskPath, to: TaskPath)]
+    ) async throws {
         try removeOriginal(from, copiedTo: to)
-        let isFree = index.paths(beneath: to).isEmpty && lists.id(to) == nil
+        let isFree = known(beneath: to).isEmpty && lists.id(to) == nil
         guard folder.isAbsent(from), !folder.isAbsent(to), isFree else { return }
         // The move may have been made just before the process died. If it were recorded and then
         // undone by a power cut, it would look like a move by the user.
         folder.synchronize([from, to])
-        try await noteMove(from, to: to)
+        try await noteMove(from, to: to, announced: announced)
         // The new name of a directory may have been temporary.
         let database = try await client.reading { $0.databaseName }
         for list in lists.paths.filter({ $0.value.isBeneath(to) }).keys {
@@ -141,7 +163,10 @@ extension TaskSync {
         _ = try folder.trash([TrashItem(path: from, expecting: .stamp(original.stamp))])
     }
 
+    /// Whether it can be found out what is at a path. In a list whose file system is not mounted,
+    /// absent files say nothing.
     private func canLook(at path: TaskPath) -> Bool {
+        guard !isInCoveredList(path), !isReplaced(path.parent) else { return false }
         do throws(FolderError) {
             _ = try folder.stamp(path)
             return true
