@@ -48,15 +48,18 @@ extension TaskSync {
         }
         // Files that exchange names may be debounced one after the other; those that are still to be
         // reported are recognized by their inodes.
-        let arriving = replaced.isEmpty ? [] : imported.compactMap(\.source) + changes.arrivingPaths
-        let places = arriving.compactMap { path in
-            ((try? folder.stamp(path)) ?? nil).map { (path: path, stamp: $0) }
+        let displaced = replaced.filter { task in !imported.contains { $0.task == task } }
+        let arriving = displaced.isEmpty ? [] : imported.compactMap(\.source) + changes.arrivingPaths
+        let places = zip(arriving, folder.stamps(arriving)).compactMap { path, stamp in
+            ((try? stamp.get()) ?? nil).map { (path: path, stamp: $0) }
         }
-        for task in replaced where !imported.contains(where: { $0.task == task }) {
+        for task in displaced {
             guard let known = index.path(of: task).flatMap({ index[$0] }),
                 let place = places.first(where: { $0.stamp.isFile(of: known.stamp) }), seen.insert(place.path).inserted
             else { continue }
-            if let file = try await read(place.path, settled: nil, claimed: imported, &replaced) { imported.append(file) }
+            if let file = try await read(place.path, settled: nil, claimed: imported, &replaced) {
+                imported.append(file)
+            }
         }
         if !sendsReverts {
             imported = try await withoutHeldReverts(imported, following: following + changes.pendingCount)
