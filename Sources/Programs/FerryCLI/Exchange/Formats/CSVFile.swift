@@ -50,13 +50,20 @@ struct CSVFile {
     /// hides another.
     private static func names(_ header: [String]) -> [String] {
         var names: [String] = []
+        var used: Set<String> = []
+        // The number of columns with each name so far.
+        var counts: [String: Int] = [:]
         for column in header {
-            let name = columns[column.lowercased()].flatMap { names.contains($0) ? nil : $0 } ?? column
-            let numbered = sequence(first: 1) { $0 + 1 }.lazy.map { number in
-                let base = name.isEmpty ? "column" : name
-                return number == 1 ? base : "\(base) \(number)"
-            }
-            names.append(numbered.first { !names.contains($0) } ?? name)
+            let name = columns[column.lowercased()].flatMap { used.contains($0) ? nil : $0 } ?? column
+            let base = name.isEmpty ? "column" : name
+            var numbered = base
+            repeat {
+                let number = (counts[base] ?? 0) + 1
+                counts[base] = number
+                numbered = number == 1 ? base : "\(base) \(number)"
+            } while used.contains(numbered)
+            used.insert(numbered)
+            names.append(numbered)
         }
         return names
     }
