@@ -173,6 +173,7 @@ actor DesktopNotices {
         case .server: if let server = body.first?.stringValue { ask(server) }
         case .capabilities(let server):
             capabilities = Set((body.first?.arrayValue ?? []).compactMap(\.stringValue))
+            hasRefused = false
             logger.debug(
                 "the desktop shows notices", ["capabilities": capabilities?.sorted().joined(separator: " ") ?? ""])
             note(.ready(server: server))
