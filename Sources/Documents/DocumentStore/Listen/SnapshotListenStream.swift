@@ -143,6 +143,8 @@ actor SnapshotListenStream<Store: SnapshotStore>: ListenStream {
             case .add, .remove: postponed.append(item)
             case .lagging:
                 startCatchUp()
+                // The target has to contain all commits that the log reports to the other ones.
+                time = max(time, catchUp?.through ?? time)
                 while catchUp != nil { events += try await readLog() }
                 time = max(time, machine.toldThrough.microseconds)
             default: events += try await handle(item)
