@@ -284,7 +284,10 @@ package final class MemoryDisk: FolderDisk {
 
     package func attributes(_ path: String) throws(SystemError) -> [FileAttribute] {
         try change("read the attributes of", path) { tree throws(SystemError) in
-            tree.nodes[try tree.find(path, "read the attributes of")]?.attributes ?? []
+            guard let node = tree.nodes[try tree.find(path, "read the attributes of")] else { return [] }
+            // As xattr(7) says of the attributes of users.
+            guard node.mode & 0o400 != 0 else { throw tree.error(Errno.access, "read the attributes of", path) }
+            return node.attributes
         }
     }
 
