@@ -71,9 +71,15 @@ struct LocalTreeReader {
         }
         let identities = DirectoryIdentification.identify(
             DirectoryBatch(
-                scan.lists.map { ObservedDirectory(Self.names(of: $0), files: inodes[$0] ?? []) },
-                known: stored.lists.map {
-                    KnownDirectory($0.list, at: Self.names(of: $0.path), files: known[$0.path] ?? [])
+                scan.lists.map { path in
+                    let mark = (try? folder.listMark(path)) ?? nil
+                    return ObservedDirectory(
+                        Self.names(of: path), file: Self.number(ofMark: mark), files: inodes[path] ?? [])
+                },
+                known: stored.lists.map { list, path in
+                    let mark = stored.listDirectories[list]?.mark
+                    return KnownDirectory(
+                        list, at: Self.names(of: path), file: Self.number(ofMark: mark), files: known[path] ?? [])
                 }, unreachable: Set(scan.unreadable.map(Self.names)), isHiding: isHiding(in: scan), unfiled: unfiled))
         var lists: [TaskPath: ListID] = [:]
         for path in scan.lists.sorted() {
@@ -114,6 +120,12 @@ struct LocalTreeReader {
     /// Whether a file or directory that was not found may be in a directory that could not be listed.
     private func isHiding(in scan: FolderScan) -> Bool {
         scan.unlisted.contains { stored.unlisted[$0.key] != $0.value }
+    }
+
+    /// Returns a number for the directory with a mark; nil without one. Marks identify directories,
+    /// as inode numbers do.
+    private static func number(ofMark mark: String?) -> Stamp.File? {
+        mark.map { Stamp.File(device: 0, inode: ContentDigest(SHA256.hash($0)).prefix) }
     }
 
     private static func names(of path: TaskPath) -> [FileName] { path.components.map { FileName(String($0)) } }

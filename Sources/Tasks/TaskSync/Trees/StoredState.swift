@@ -18,6 +18,8 @@ struct StoredState: Sendable {
     var isSynced = false
     /// Whether an operation was begun and the tables do not record its end.
     var hasIntents = false
+    /// What identifies the directories of lists.
+    var listDirectories: [ListID: ListDirectory] = [:]
     /// The directories that could not be listed when all known files had been found elsewhere, with
     /// their modification times at that moment.
     var unlisted: [TaskPath: FileTime] = [:]
@@ -26,6 +28,7 @@ struct StoredState: Sendable {
         let tables = SyncTables(transaction)
         files = try tables.shadows()
         lists = try tables.lists().sorted { $0.path < $1.path }
+        listDirectories = try tables.listDirectories()
         attachments = try tables.attachments()
         held = Set(try tables.held().keys)
         reverted = Set(try tables.reverted().keys)
