@@ -4,7 +4,7 @@ package import TaskModel
 package struct ObservedDirectory: Hashable, Sendable {
     /// The names from the tasks directory on.
     package var path: [FileName]
-    /// The directory's number; `nil` if it is not known.
+    /// The directory's number, or that of the mark in it; `nil` if it is not known.
     package var file: Stamp.File?
     /// The numbers of the task files directly in it.
     package var files: Set<Stamp.File>

@@ -129,16 +129,22 @@ struct ShadowDifferences {
         return "file '\(face.path)', document \(face.document) '\(face.list)' '\(face.name)', agreed \(synced)"
     }
 
-    /// The lists that `TaskSync` made of directories in which the planner recognizes known lists.
+    /// The lists that `TaskSync` made of directories in which the planner recognizes known lists, and
+    /// the known lists that it sees in new directories with their names.
     private static func remadeLists(
         _ before: TreeReader.Reading, _ planned: Faces, _ after: TreeReader.Reading, _ actual: Faces
     ) -> [NodeID: NodeID] {
         let made = after.trees.local.ids.filter { $0.kind == .list && before.trees.local[$0].file == nil }
         let byPath = Dictionary(made.map { (actual.path(of: $0), $0) }) { first, _ in first }
         var remade: [NodeID: NodeID] = [:]
-        for id in before.trees.local.ids where id.kind == .list && !id.isNew && after.trees.local[id].file == nil {
-            guard before.trees.synced[id] != nil, let other = byPath[planned.path(of: id)] else { continue }
+        for id in before.trees.local.ids where id.kind == .list && !id.isNew {
+            let place = after.trees.local[id].file.map { _ in actual.path(of: id) }
+            guard before.trees.synced[id] != nil, place != planned.path(of: id),
+                let other = byPath[planned.path(of: id)]
+            else { continue }
             remade[id] = other
+            let heir = before.trees.local.ids.first { $0.kind == .list && $0 != id && planned.path(of: $0) == place }
+            if let heir { remade[heir] = id }
         }
         return remade
     }
