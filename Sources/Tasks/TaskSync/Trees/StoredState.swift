@@ -18,7 +18,7 @@ struct StoredState: Sendable {
     var isSynced = false
     /// Whether an operation was begun and the tables do not record its end.
     var hasIntents = false
-    /// What identifies the directories of lists.
+    /// The marks of the directories of lists.
     var listDirectories: [ListID: ListDirectory] = [:]
     /// The directories that could not be listed when all known files had been found elsewhere, with
     /// their modification times at that moment.
