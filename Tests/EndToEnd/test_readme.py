@@ -62,8 +62,10 @@ def type_on(machine, command, answers=""):
             if answers and printed.rstrip().endswith(b":"):
                 os.write(main, answers.encode())
                 printed = b""
+    # The end of the terminal would end a program that is about to exit.
+    status = process.wait(10)
     os.close(main)
-    assert process.wait(10) == 0, (command, printed)
+    assert status == 0, (command, printed)
     return screen_of(printed.decode()).strip("\n")
 
 
