@@ -96,17 +96,6 @@ package struct EventDebouncer: Sendable {
     /// The paths that are absent and may still come back.
     package var missingPaths: Set<TaskPath> { Set(pending.filter { $0.value.removed != nil }.keys) }
 
-    /// The paths of files that have changed or arrived and are not reported yet.
-    package var arrivingPaths: [TaskPath] {
-        let told = settled.compactMap { change -> TaskPath? in
-            switch change {
-            case .changed(let path, _), .moved(_, let path, _, _): path
-            default: nil
-            }
-        }
-        return told + pending.filter { $0.value.removed == nil && !$0.value.isDirectory }.keys.sorted()
-    }
-
     /// Whether the reader has taken all removals.
     package var hasToldRemovals: Bool { settled.isEmpty && missingCount == 0 }
 

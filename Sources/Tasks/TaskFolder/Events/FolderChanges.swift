@@ -53,9 +53,6 @@ package final class FolderChanges: Sendable {
     /// Those paths.
     package var missingPaths: Set<TaskPath> { debouncer.withLock { $0.missingPaths } }
 
-    /// The paths of files that have changed or arrived and are not reported yet.
-    package var arrivingPaths: [TaskPath] { debouncer.withLock { $0.arrivingPaths } }
-
     /// Whether the reader has received all removals. If not, it will soon.
     package var hasToldRemovals: Bool { debouncer.withLock { $0.hasToldRemovals } }
 

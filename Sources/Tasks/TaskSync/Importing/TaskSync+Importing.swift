@@ -46,20 +46,15 @@ extension TaskSync {
                 imported.append(file)
             }
         }
-        // Files that exchange names may be debounced one after the other; those that are still to be
-        // reported are recognized by their inodes.
-        let displaced = replaced.filter { task in !imported.contains { $0.task == task } }
-        let arriving = displaced.isEmpty ? [] : imported.compactMap(\.source) + changes.arrivingPaths
-        let places = zip(arriving, folder.stamps(arriving)).compactMap { path, stamp in
-            ((try? stamp.get()) ?? nil).map { (path: path, stamp: $0) }
-        }
-        for task in displaced {
-            guard let known = index.path(of: task).flatMap({ index[$0] }),
-                let place = places.first(where: { $0.stamp.isFile(of: known.stamp) }), seen.insert(place.path).inserted
-            else { continue }
-            if let file = try await read(place.path, settled: nil, claimed: imported, &replaced) {
-                imported.append(file)
+        // Two files that exchange names may be debounced one after the other; the second one is
+        // recognized by its inode.
+        for task in replaced where !imported.contains(where: { $0.task == task }) {
+            guard let known = index.path(of: task).flatMap({ index[$0] }) else { continue }
+            let vacated = imported.compactMap(\.source).first { path in
+                (try? folder.stamp(path))?.isFile(of: known.stamp) == true
             }
+            guard let vacated, seen.insert(vacated).inserted else { continue }
+            if let file = try await read(vacated, settled: nil, claimed: imported, &replaced) { imported.append(file) }
         }
         if !sendsReverts {
             imported = try await withoutHeldReverts(imported, following: following + changes.pendingCount)
