@@ -33,6 +33,26 @@ extension DiskTaskFolder {
         throw FolderError(.blockedParent, Self.coveredMessage(list))
     }
 
+    /// Handles the items outside of covered lists together.
+    ///
+    /// - Returns: A result for each item, in order; for those in covered lists, why they were refused.
+    func uncovered<Item, Outcome>(
+        _ items: [Item], at path: (Item) -> TaskPath, _ body: ([Item]) -> [Result<Outcome, FolderError>]
+    ) -> [Result<Outcome, FolderError>] {
+        let refusals = items.map { item -> FolderError? in
+            do throws(FolderError) {
+                try checkUncovered(path(item))
+                return nil
+            } catch {
+                return error
+            }
+        }
+        var results = body(zip(items, refusals).filter { $1 == nil }.map(\.0)).makeIterator()
+        return refusals.map { refusal in
+            refusal.map { .failure($0) } ?? results.next() ?? .failure(FolderError(.other, "there was no result"))
+        }
+    }
+
     static func coveredMessage(_ list: TaskPath) -> String {
         "\(list) is on another file system than its tasks were. Nothing in it is read, written or deleted until the "
             + "right one is mounted again. If the list is to continue here: ferry rebind"

@@ -3,7 +3,8 @@ package import SystemIO
 extension DiskTaskFolder {
     /// The result of a move before it is durable.
     private enum Rename {
-        case refused(MoveOutcome)
+        /// Nothing was renamed.
+        case ended(MoveOutcome)
         /// Renamed. The stamp is that of the file before.
         case done(FileStamp, isDirectory: Bool)
     }
@@ -19,7 +20,7 @@ extension DiskTaskFolder {
         return zip(moves, renames).map { move, rename in
             Result { () throws(FolderError) in
                 switch try rename.get() {
-                case .refused(let outcome): return outcome
+                case .ended(let outcome): return outcome
                 case .done(let before, let isDirectory):
                     if let error = failures[move.target.parent] ?? failures[move.path.parent] { throw error }
                     // As after a write: an edit at this moment must not be taken for our echo.
@@ -36,7 +37,7 @@ extension DiskTaskFolder {
         _ path: TaskPath, to target: TaskPath, expecting expectation: FileExpectation
     ) throws(FolderError) -> Rename {
         for place in [path, target] { try checkUncovered(place) }
-        guard var before = try disk.statusIfPresent(path) else { return .refused(.changed(nil)) }
+        guard var before = try disk.statusIfPresent(path) else { return .ended(.changed(nil)) }
         let isDirectory = before.kind == .directory
         guard isDirectory || before.kind == .file else {
             throw FolderError(.wrongKind, "\(path) is neither a file nor a directory")
@@ -45,9 +46,9 @@ extension DiskTaskFolder {
             throw FolderError(.invalidName, "\(path) would not be seen any more as \(target)")
         }
         if case .stamp(let stamp) = expectation, FileStamp(before) != stamp {
-            return .refused(.changed(FileStamp(before)))
+            return .ended(.changed(FileStamp(before)))
         }
-        if path == target { return .refused(.moved(FileStamp(before))) }
+        if path == target { return .ended(.moved(FileStamp(before))) }
         var renamed: (isDone: Bool, copied: CopiedMove?)
         do throws(FolderError) {
             renamed = try disk.renameExclusively(path.string, to: target.string)
@@ -64,7 +65,7 @@ extension DiskTaskFolder {
             guard let there = try disk.statusIfPresent(target), there.inode == before.inode,
                 there.device == before.device,
                 there.links == 1 || isDirectory
-            else { return .refused(.exists) }
+            else { return .ended(.exists) }
             try translating { () throws(SystemError) in try disk.rename(path.string, to: target.string, .replacing) }
         }
         // Another task's file was put in its place between the look and the rename: that one goes
@@ -74,7 +75,7 @@ extension DiskTaskFolder {
             (try? disk.mark(of: target)) ?? nil != nil,
             try disk.renameExclusively(target.string, to: path.string).isDone
         {
-            return .refused(.changed(FileStamp(there)))
+            return .ended(.changed(FileStamp(there)))
         }
         return .done(FileStamp(before), isDirectory: isDirectory)
     }
@@ -143,15 +144,7 @@ extension DiskTaskFolder {
     package func incomingNames() throws(FolderError) -> [String] { try incoming.names() }
 
     package func placeIncoming(_ files: [IncomingFile]) -> [Result<WriteOutcome, FolderError>] {
-        guard !coveredLists.isEmpty else { return incoming.place(files) }
-        return files.flatMap { file in
-            do throws(FolderError) {
-                try checkUncovered(file.path)
-                return incoming.place([file])
-            } catch {
-                return [.failure(error)]
-            }
-        }
+        uncovered(files, at: \.path) { incoming.place($0) }
     }
 
     package func removeIncoming(_ name: String) throws(FolderError) { try incoming.remove(name) }

@@ -103,16 +103,7 @@ package final class DiskTaskFolder<Disk: FolderDisk>: TaskFolder {
     }
 
     package func write(_ writes: [FolderWrite]) -> [Result<WriteOutcome, FolderError>] {
-        let writer = FileWriter(disk: disk, placer: placer)
-        guard !coveredLists.isEmpty else { return writer.write(writes) }
-        return writes.flatMap { write in
-            do throws(FolderError) {
-                try checkUncovered(write.path)
-                return writer.write([write])
-            } catch {
-                return [.failure(error)]
-            }
-        }
+        uncovered(writes, at: \.path) { FileWriter(disk: disk, placer: placer).write($0) }
     }
 
     package func synchronize(_ paths: [TaskPath]) -> Set<TaskPath> {
