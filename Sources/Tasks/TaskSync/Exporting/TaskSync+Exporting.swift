@@ -107,6 +107,7 @@ extension TaskSync {
         var changedHere: [TaskPath] = []
         var gone: [TaskID] = []
         var expected: [TaskPath: Bool] = [:]
+        var replaced: [TaskPath: Bool] = [:]
         // What was read about the files before their moves is out of date: they are still behind.
         var moved = Set<TaskID>()
         let facts = pending.map { TaskIndexEntry($0.view, in: configuration.reading) }
@@ -131,7 +132,7 @@ extension TaskSync {
                     retries.insert(item.task)
                     continue
                 }
-                if item.row?.path.parent != directory, isReplaced(directory) {
+                if item.row?.path.parent != directory, isReplaced(directory, &replaced) {
                     retries.insert(item.task)
                     changes.askForScan()
                     continue

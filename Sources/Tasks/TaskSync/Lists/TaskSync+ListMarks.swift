@@ -49,6 +49,16 @@ extension TaskSync {
         return false
     }
 
+    /// The same, for many files.
+    ///
+    /// - Parameter known: The results for directories that were examined already.
+    func isReplaced(_ directory: TaskPath, _ known: inout [TaskPath: Bool]) -> Bool {
+        if let known = known[directory] { return known }
+        let isReplaced = isReplaced(directory)
+        known[directory] = isReplaced
+        return isReplaced
+    }
+
     /// Whether a path is in a list that the last scan found covered.
     func isInCoveredList(_ path: TaskPath) -> Bool {
         let covered = folder.coveredLists
