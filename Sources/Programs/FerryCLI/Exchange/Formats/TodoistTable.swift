@@ -43,9 +43,8 @@ struct TodoistTable {
                     leaveOut(index, row, "It is a comment without a task.")
                     continue
                 }
-                let description = self.rows[task][4]
-                self.rows[task][4] = description + (description.isEmpty || description.hasSuffix("\n") ? "" : "\n")
-                self.rows[task][4] += value("CONTENT")
+                let isBegun = !self.rows[task][4].isEmpty && !self.rows[task][4].hasSuffix("\n")
+                self.rows[task][4] += (isBegun ? "\n" : "") + value("CONTENT")
             case let kind: leaveOut(index, row, "It is a \(kind), not a task.")
             }
         }
