@@ -190,7 +190,6 @@ actor DesktopNotices {
         case .capabilities: logger.info("the notification server does not answer", ["error": name])
         case .notify(let notice):
             logger.warning("a notice was not shown", ["error": name])
-            // Until there is another server or another notice: it would be refused again at once.
             hasRefused = true
             loseServer()
             note(.refused(notice: notice))
@@ -216,8 +215,8 @@ actor DesktopNotices {
     // MARK: What is shown
 
     /// Asks for a notification server, because something is to be shown and there is none: connects
-    /// to the bus again, or lets the bus start the server. A server that has refused notices is asked
-    /// again, unless these are what is to be shown.
+    /// to the bus again, or lets the bus start the server. After a refusal the first request, which is
+    /// for the refused notice, does nothing: the server would refuse it again at once.
     func request() {
         guard capabilities == nil else { return }
         guard connection != nil else { return retry.set() }
