@@ -37,9 +37,12 @@ struct StreamWatchTests {
     private func watch() -> (StreamWatch, setTime: @Sendable (Int64) -> Void) {
         let (time, next) = (Clock(), AsyncSignal())
         var environment = Environment.system
-        environment.sleepUntil = { _ in
-            await next.wait()
-            try Task.checkCancellation()
+        environment.now = { .seconds(time.now) }
+        environment.sleepUntil = { deadline in
+            while .seconds(time.now) < deadline {
+                await next.wait()
+                try Task.checkCancellation()
+            }
         }
         let watch = StreamWatch(credentials, closing: closing, now: { time.now }, environment: environment)
         return (
