@@ -154,6 +154,16 @@ import Testing
         #expect(inFrontMatter?.line == 3)
     }
 
+    /// Each of the keys would be tried alone if the length were not reason enough.
+    @Test(.timeLimit(.minutes(1))) func `a task with too many fields for a file is refused at once`() throws {
+        var item = TaskItem(title: "Milk")
+        item.fields = Dictionary(uniqueKeysWithValues: (0..<20_000).map { ("column \($0)", .string("x")) })
+        let error = #expect(throws: TaskFileProblem.self) {
+            _ = try TaskFile.make(for: item, named: "Milk.md", writesTitle: false)
+        }
+        #expect(error?.code == .overLimit)
+    }
+
     @Test func `size, nesting and number of values are bounded`() {
         #expect(problem(String(repeating: "x", count: TaskFile.maximumBytes)) == nil)
         #expect(problem(String(repeating: "x", count: TaskFile.maximumBytes + 1))?.code == .tooLarge)

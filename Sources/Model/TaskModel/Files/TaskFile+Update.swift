@@ -54,9 +54,15 @@ extension TaskFile {
         _ changed: [String], to wanted: FrontMatterContent, _ texts: [String: String], _ notes: String,
         named name: String
     ) throws(TaskFileProblem) -> TaskFile {
+        var atOnce: TaskFile?
+        do throws(TaskFileProblem) {
+            atOnce = try applying(changed, of: wanted, texts, notes, named: name)
+        } catch {
+            // The same text would be as long if its keys were added one after the other.
+            if error.code == .tooLarge || error.code == .overLimit { throw error }
+        }
         let result: TaskFile
-        if let atOnce = try? applying(changed, of: wanted, texts, notes, named: name), atOnce.represents(wanted, notes)
-        {
+        if let atOnce, atOnce.represents(wanted, notes) {
             result = atOnce
         } else {
             // Edits of adjacent keys can interfere with one another (blank lines after `|+`).
