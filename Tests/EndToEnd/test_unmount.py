@@ -38,8 +38,29 @@ def opened_beneath(machine, place):
     return [link for link in links if link.startswith(str(place))]
 
 
+@pytest.fixture
+def container():
+    """Keeps all mounts in a mount namespace of its own, as a container does."""
+    process = subprocess.Popen(
+        ["unshare", "-m", "sh", "-c", "echo up; exec cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    yield lambda: process.stdout.readline()
+    process.stdin.close()
+    process.wait(10)
+
+
 @pytest.mark.parametrize("pauses", [True, False])
 def test_the_file_system_of_the_tasks_can_be_unmounted(root, server, stick, pauses):
+    unmount(root, server, stick, pauses)
+
+
+def test_an_unmount_is_noticed_while_a_container_keeps_the_file_system(root, server, stick, container):
+    # The kernel reports an unmount to watches of directories only if the file system is mounted nowhere else.
+    if container() != b"up\n":
+        pytest.skip("there can be no mount namespace")
+    unmount(root, server, stick, pauses=False)
+
+
+def unmount(root, server, stick, pauses):
     place, mount = stick
     laptop, desk = Machine(root, "laptop"), Machine(root, "desk")
     laptop.tasks.rmdir()

@@ -5,6 +5,9 @@ import TaskModel
 
 /// Decides whether the tasks directory is the one that this replica knows.
 extension TaskSync {
+    /// Soon checks the directory and scans it, because something was mounted or unmounted around it.
+    package func mountsChanged() { changes.askForRootCheck() }
+
     /// Checks whether the directory is the known one, and sets `rootHold` if it is not. The first
     /// directory becomes the known one.
     ///

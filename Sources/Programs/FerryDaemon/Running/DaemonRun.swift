@@ -117,6 +117,10 @@ struct DaemonRun {
                 .init(
                     "network", NetworkWatch(logger: logger, onChange: { await engine.networkChanged() }),
                     stopLimit: .seconds(1)),
+                .init(
+                    "mounts",
+                    MountWatch(directory: configuration.tasks, logger: logger, onChange: { await engine.mountsChanged() }),
+                    stopLimit: .seconds(1)),
                 .init("reminders", reminders, stopLimit: .seconds(1)),
                 .init("control", socket, stopLimit: .seconds(2)),
             ],

@@ -337,6 +337,8 @@ actor SyncEngine {
         refreshServer()
     }
 
+    func mountsChanged() async { await stack?.sync.mountsChanged() }
+
     /// Retries and reconnects at once, because the user asked for a sync.
     func hurry() async {
         guard let stack else { return }

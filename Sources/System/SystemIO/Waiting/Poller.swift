@@ -8,6 +8,7 @@ package final class Poller: Sendable {
     private struct Waiting {
         var waiters: [Int32: (id: UInt64, continuation: CheckedContinuation<Void, any Error>)] = [:]
         var nextID: UInt64 = 0
+        var followers: [Int32: @Sendable () -> Void] = [:]
     }
 
     private static let instance = Mutex<Poller?>(nil)
@@ -33,6 +34,29 @@ package final class Poller: Sendable {
     /// Waits until the descriptor is writable or its peer has closed it, as `readable` does.
     package static func writable(_ descriptor: borrowing FileDescriptor) async throws {
         try await shared().wait(for: EPOLLOUT.rawValue, on: descriptor.rawValue)
+    }
+
+    /// Calls `onEvent` whenever a descriptor has one of the events of epoll_ctl(2), until
+    /// `stopFollowing`, before which it must not be closed. `onEvent` must be quick and may use no
+    /// other part of this type.
+    ///
+    /// For descriptors that forget an event as soon as it was asked for.
+    static func follow(
+        _ descriptor: borrowing FileDescriptor, for events: UInt32, onEvent: @escaping @Sendable () -> Void
+    ) throws(SystemError) {
+        let (poller, raw) = (try shared(), descriptor.rawValue)
+        let failure = poller.waiting.withLock { waiting in
+            let failure = poller.register(raw, events)
+            if failure == nil { waiting.followers[raw] = onEvent }
+            return failure
+        }
+        if let failure { throw failure }
+    }
+
+    static func stopFollowing(_ descriptor: borrowing FileDescriptor) {
+        let raw = descriptor.rawValue
+        let poller = instance.withLock { $0 }
+        _ = poller?.waiting.withLock { poller?.remove(raw, from: &$0) }
     }
 
     private static func shared() throws(SystemError) -> Poller {
@@ -68,16 +92,21 @@ package final class Poller: Sendable {
             guard waiting.waiters[descriptor] == nil else {
                 return SystemError(.busy, operation: "wait for", path: "descriptor \(descriptor)")
             }
-            var event = epoll_event()
-            event.events = events
-            event.data.fd = descriptor
-            guard epoll_ctl(epoll.rawValue, EPOLL_CTL_ADD, descriptor, &event) == 0 else {
-                return .last("wait for", "descriptor \(descriptor)")
-            }
-            waiting.waiters[descriptor] = (id, continuation)
-            return nil
+            let failure = register(descriptor, events)
+            if failure == nil { waiting.waiters[descriptor] = (id, continuation) }
+            return failure
         }
         if let failure { continuation.resume(throwing: failure) }
+    }
+
+    private func register(_ descriptor: Int32, _ events: UInt32) -> SystemError? {
+        var event = epoll_event()
+        event.events = events
+        event.data.fd = descriptor
+        guard epoll_ctl(epoll.rawValue, EPOLL_CTL_ADD, descriptor, &event) == 0 else {
+            return .last("wait for", "descriptor \(descriptor)")
+        }
+        return nil
     }
 
     private func cancel(_ descriptor: Int32, _ id: UInt64) {
@@ -88,10 +117,12 @@ package final class Poller: Sendable {
         continuation?.resume(throwing: CancellationError())
     }
 
+    @discardableResult
     private func remove(
         _ descriptor: Int32, from waiting: inout Waiting
     ) -> CheckedContinuation<Void, any Error>? {
         _ = epoll_ctl(epoll.rawValue, EPOLL_CTL_DEL, descriptor, nil)
+        waiting.followers[descriptor] = nil
         return waiting.waiters.removeValue(forKey: descriptor)?.continuation
     }
 
@@ -104,7 +135,13 @@ package final class Poller: Sendable {
             guard count > 0 else { continue }
             for event in events.prefix(Int(count)) {
                 let descriptor = event.data.fd
-                waiting.withLock { remove(descriptor, from: &$0) }?.resume()
+                waiting.withLock { waiting in
+                    guard let follower = waiting.followers[descriptor] else {
+                        return remove(descriptor, from: &waiting)
+                    }
+                    follower()
+                    return nil
+                }?.resume()
             }
         }
     }

@@ -69,9 +69,7 @@ package final class FolderChanges: Sendable {
     /// Adds a file that was seen while it may have been half written. It is reported after the
     /// debounce time.
     package func noteFound(_ path: TaskPath) {
-        let now = environment.now() - start
-        debouncer.withLock { $0.handle(.found(path), at: now) }
-        wakeUp.set()
+        add(.found(path))
     }
 
     /// Marks files that the reader has read without a reported change, as in a scan. If one of them
@@ -93,9 +91,14 @@ package final class FolderChanges: Sendable {
     package func forgetMove(_ from: TaskPath, to: TaskPath) { debouncer.withLock { $0.forgetMove(from, to: to) } }
 
     /// Requests a scan now.
-    package func askForScan() {
+    package func askForScan() { add(.rescanNeeded(.notWatched)) }
+
+    /// Requests that the reader checks whether the folder is still the same one.
+    package func askForRootCheck() { add(.rootChanged) }
+
+    private func add(_ event: FolderEvent) {
         let now = environment.now() - start
-        debouncer.withLock { $0.handle(.rescanNeeded(.notWatched), at: now) }
+        debouncer.withLock { $0.handle(event, at: now) }
         wakeUp.set()
     }
 

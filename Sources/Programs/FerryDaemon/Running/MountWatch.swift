@@ -1,0 +1,56 @@
+import Glibc
+import SystemIO
+import SystemService
+
+/// A service that reports when something was mounted or unmounted at the tasks directory, above it,
+/// or in it.
+///
+/// The watches of directories do not report all of that: nothing reaches them from directories that
+/// get covered, and the kernel tells them of an unmount only if the file system is mounted nowhere
+/// else, such as in a container.
+struct MountWatch: Service {
+    let directory: String
+    let logger: Logger
+    let onChange: @Sendable () async -> Void
+
+    func run() async throws {
+        let following = Task { try await follow() }
+        await GracefulStop.withHandler {
+            do {
+                try await withTaskCancellationHandler {
+                    try await following.value
+                } onCancel: {
+                    following.cancel()
+                }
+            } catch is CancellationError {
+            } catch {
+                // Most unmounts are reported by the watches of the directories.
+                logger.notice("mounts cannot be watched", ["reason": "\(error)"])
+                await GracefulStop.wait()
+            }
+        } onRequest: {
+            following.cancel()
+        }
+    }
+
+    private func follow() async throws {
+        let table = try MountTable()
+        var mounts: Set<MountTable.Mount>?
+        var place = directory
+        while true {
+            // The directory may be on what is not mounted now; then its place is the last known one.
+            if let real = realpath(directory, nil) {
+                place = String(cString: real)
+                free(real)
+            }
+            let new = try MountTable.mounts(around: place)
+            if let mounts, mounts != new {
+                logger.info("mounts have changed", ["around": place])
+                await onChange()
+            }
+            mounts = new
+            await table.wait()
+            try Task.checkCancellation()
+        }
+    }
+}
