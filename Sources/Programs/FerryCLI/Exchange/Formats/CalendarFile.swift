@@ -211,7 +211,9 @@ struct CalendarFile {
             guard defaults[name]?.contains(property.value.uppercased()) != true else { return }
             let key = name.lowercased()
             // A task can have several of some properties, such as comments.
-            if record.change.texts[key]?.append("\n" + property.text) == nil { record.change.texts[key] = property.text }
+            if record.change.texts[key]?.append("\n" + property.text) == nil {
+                record.change.texts[key] = property.text
+            }
         default:
             record.changes.append("\(property.name) is left out")
             return
