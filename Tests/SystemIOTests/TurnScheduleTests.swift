@@ -46,6 +46,17 @@ struct TurnScheduleTests {
         #expect(schedule.start(for: "anna") != nil)
     }
 
+    @Test mutating func `work that is removed gets no turn, and its account none without other work`() {
+        let running = fill("anna", waiting: 0..<1)
+        for number in 10..<13 { schedule.wait(number, for: "bob") }
+        #expect(schedule.remove(for: "bob") { $0 == 11 } == 11)
+        #expect(schedule.remove(for: "bob") { $0 == 11 } == nil)
+        #expect(schedule.remove(for: "anna") { $0 == 0 } == 0)
+        #expect(schedule.remove(for: "carol") { _ in true } == nil)
+        #expect(running.compactMap { schedule.end($0, for: "anna")?.waiter } == [10, 12])
+        #expect(schedule.start(for: "anna") != nil)
+    }
+
     @Test mutating func `the operator may have all workers`() {
         #expect(fill(nil, waiting: 0..<1).count == 3)
         #expect(schedule.start(for: "anna") == nil)

@@ -48,5 +48,18 @@ package struct TurnSchedule<Waiter> {
         return (waiter, worker)
     }
 
+    /// Takes the first work of an account that waits and satisfies `isWanted`. Returns nil if there is none, for
+    /// example because it has started.
+    package mutating func remove(for account: String?, where isWanted: (Waiter) -> Bool) -> Waiter? {
+        guard let place = waiting[account]?.firstIndex(where: isWanted) else { return nil }
+        defer {
+            if waiting[account]?.isEmpty == true {
+                waiting[account] = nil
+                turns.removeAll { $0 == account }
+            }
+        }
+        return waiting[account]?.remove(at: place)
+    }
+
     private func mayStart(_ account: String?) -> Bool { account == nil || running[account] ?? 0 < share }
 }
