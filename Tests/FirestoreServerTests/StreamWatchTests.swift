@@ -10,17 +10,22 @@ import Testing
 struct StreamWatchTests {
     private final class Credentials: CallerAuthenticator {
         private let revoked = Mutex<Set<String>>([])
-        let changes: AsyncStream<Void>
-        private let changed: AsyncStream<Void>.Continuation
+        private let identified = Mutex<[String?]>([])
+        let revokedAccounts: AsyncStream<Set<String>>
+        private let changed: AsyncStream<Set<String>>.Continuation
 
-        init() { (changes, changed) = AsyncStream.makeStream() }
+        init() { (revokedAccounts, changed) = AsyncStream.makeStream() }
 
         func revoke(_ credential: String) {
             revoked.withLock { _ = $0.insert(credential) }
-            changed.yield()
+            changed.yield([credential])
         }
 
+        /// The credentials that were verified.
+        var verified: [String?] { identified.withLock { $0 } }
+
         func identify(authorization: String?) throws -> Caller {
+            identified.withLock { $0.append(authorization) }
             guard let authorization, !revoked.withLock({ $0.contains(authorization) }) else {
                 throw DocumentStoreError.unauthenticated
             }
@@ -87,6 +92,8 @@ struct StreamWatchTests {
         credentials.revoke("bob")
         await #expect(throws: DocumentStoreError.unauthenticated) { try await revoked.value() }
         #expect(kept.result == nil)
+        // To verify the tokens of thousands of streams would take seconds.
+        #expect(credentials.verified == ["anna", "bob", "bob"])
         // The credential was revoked between the beginning of the call and that of the stream.
         await #expect(throws: DocumentStoreError.unauthenticated) {
             try await add("bob", expires: 1200, to: watch).value()

@@ -20,7 +20,7 @@ package struct DocumentAuthenticator: CallerAuthenticator {
         self.isEmulator = isEmulator
     }
 
-    package var changes: AsyncStream<Void> { authenticator.revocationChanges }
+    package var revokedAccounts: AsyncStream<Set<String>> { authenticator.revokedAccounts }
 
     package func admit(_ caller: Caller) throws {
         guard !isEmulator, case .user(let id, _, _, _) = caller, !quotas.admit(id) else { return }

@@ -12,6 +12,7 @@ final class StreamWatch: Sendable {
     private struct Stream {
         /// The expiration of the caller's token in seconds since 1970; nil if it has none.
         let expires: Int64?
+        let account: String?
         let authorization: String?
         let end: AsyncResult<Void>
     }
@@ -46,8 +47,8 @@ final class StreamWatch: Sendable {
             await closing.wait()
             self?.endAll()
         }
-        let checking = Task { [weak self, changes = authenticator.changes] in
-            for await _ in changes { self?.checkAll() }
+        let checking = Task { [weak self, revoked = authenticator.revokedAccounts] in
+            for await accounts in revoked { self?.check(accounts) }
         }
         let expiring = Task { [weak self, earlier] in
             while !Task.isCancelled, let pause = self?.endExpired() {
@@ -68,7 +69,7 @@ final class StreamWatch: Sendable {
     func add(_ caller: Caller, authorization: String?, _ end: AsyncResult<Void>) -> UInt64 {
         var expires: Int64?
         if case .user(_, let time?, _, _) = caller { expires = time }
-        let stream = Stream(expires: expires, authorization: authorization, end: end)
+        let stream = Stream(expires: expires, account: caller.account, authorization: authorization, end: end)
         let (number, isEarlier) = state.withLock { state in
             state.last += 1
             state.streams[state.last] = stream
@@ -89,8 +90,13 @@ final class StreamWatch: Sendable {
         }
     }
 
-    private func checkAll() {
-        for stream in state.withLock({ Array($0.streams.values) }) { check(stream) }
+    /// Ends the streams of some accounts whose credentials were revoked. To verify those of all streams may take
+    /// seconds.
+    private func check(_ accounts: Set<String>) {
+        let concerned = state.withLock { state in
+            state.streams.values.filter { $0.account.map(accounts.contains) ?? false }
+        }
+        for stream in concerned { check(stream) }
     }
 
     private func check(_ stream: Stream) {

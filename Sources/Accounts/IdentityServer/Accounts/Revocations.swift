@@ -6,24 +6,25 @@ import Synchronization
 package final class Revocations: Sendable {
     private struct State {
         var since: [String: Int64] = [:]
-        var watchers: [UInt64: AsyncStream<Void>.Continuation] = [:]
+        var watchers: [UInt64: AsyncStream<Set<String>>.Continuation] = [:]
         var lastWatcher: UInt64 = 0
     }
 
     private let state = Mutex(State())
 
     func replace(with since: [String: Int64]) {
-        let watchers = state.withLock { state in
+        let (accounts, watchers) = state.withLock { state in
+            let accounts = Set(since.filter { state.since[$0.key] != $0.value }.keys)
             state.since = since
-            return Array(state.watchers.values)
+            return (accounts, Array(state.watchers.values))
         }
-        for watcher in watchers { watcher.yield() }
+        guard !accounts.isEmpty else { return }
+        for watcher in watchers { watcher.yield(accounts) }
     }
 
-    /// A stream that yields after each change until the waiting task is cancelled. Changes in quick
-    /// succession may yield once.
-    package var changes: AsyncStream<Void> {
-        let (stream, watcher) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+    /// A stream of the accounts whose tokens were revoked, which ends when the waiting task is cancelled.
+    package var changes: AsyncStream<Set<String>> {
+        let (stream, watcher) = AsyncStream<Set<String>>.makeStream()
         let id = state.withLock { state in
             state.lastWatcher += 1
             state.watchers[state.lastWatcher] = watcher

@@ -45,8 +45,8 @@ package final class Authenticator: Sendable {
         return .user(try verify(String(parts[1])))
     }
 
-    /// A stream that yields when tokens may have been revoked.
-    package var revocationChanges: AsyncStream<Void> { revocations.changes }
+    /// A stream of the accounts whose tokens were revoked.
+    package var revokedAccounts: AsyncStream<Set<String>> { revocations.changes }
 
     package func verify(_ text: String) throws(IdentityError) -> VerifiedToken {
         let now = now()

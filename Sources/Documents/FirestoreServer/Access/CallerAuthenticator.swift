@@ -4,8 +4,8 @@ import GRPCServer
 
 /// Identifies the callers of the service, and limits how many requests each may make.
 package protocol CallerAuthenticator: Sendable {
-    /// A stream that yields when a credential that was accepted may have been revoked.
-    var changes: AsyncStream<Void> { get }
+    /// A stream of the accounts (`Caller.account`) of which credentials that were accepted may have been revoked.
+    var revokedAccounts: AsyncStream<Set<String>> { get }
 
     /// Returns the caller that an `authorization` header identifies.
     ///
