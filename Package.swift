@@ -315,7 +315,7 @@ let package = Package(
             "IdentityServer",
             uses: [
                 "AccountClient", "Cryptography", "HTTPClient", "HTTPMessages", "HTTPServer", "IdentityProtocol",
-                "IdentityTestKit", "JSON", "PostgreSQL", "PostgresTestKit",
+                "IdentityTestKit", "JSON", "PostgreSQL", "PostgresTestKit", "SystemIO",
             ]),
         tests(
             "ServerData",

@@ -8,25 +8,30 @@ final class Outbox: Sendable {
     private struct State {
         var tasks: [Int: Task<Void, Never>] = [:]
         var last = 0
+        var isClosed = false
     }
 
     /// The maximum number of mails that are being sent.
     private static let limit = 100
-    /// The time that mails have to be sent after the server was stopped.
-    private static let closingLimit = Duration.seconds(5)
-
     private let state = Mutex(State())
+    private let closingLimit: Duration
     private let onError: @Sendable (any Error) -> Void
 
-    init(onError: @escaping @Sendable (any Error) -> Void) { self.onError = onError }
+    /// Creates an outbox.
+    ///
+    /// - Parameter closingLimit: The time that mails have to be sent after the server was stopped.
+    init(closingLimit: Duration = .seconds(5), onError: @escaping @Sendable (any Error) -> Void) {
+        self.closingLimit = closingLimit
+        self.onError = onError
+    }
 
     /// Starts to send a mail.
     ///
     /// - Parameter send: Decides whether there is a mail, and returns when it was accepted or refused.
-    /// - Throws: `IdentityError` with `.tooManyAttempts` if too many are being sent.
+    /// - Throws: `IdentityError` with `.tooManyAttempts` if too many are being sent, or the outbox is closed.
     func add(_ send: @escaping @Sendable () async throws -> Void) throws {
         try state.withLock { state in
-            guard state.tasks.count < Self.limit else {
+            guard !state.isClosed, state.tasks.count < Self.limit else {
                 throw IdentityError(.tooManyAttempts, "Too many mails are being sent. Try again later.")
             }
             state.last += 1
@@ -43,10 +48,13 @@ final class Outbox: Sendable {
         for task in state.withLock({ Array($0.tasks.values) }) { await task.value }
     }
 
-    /// Waits for the mails for a few seconds, and cancels the others.
+    /// Refuses further mails, waits for the others for a few seconds, then cancels them and waits for their end: what
+    /// they use may be closed after that.
     func close() async {
+        state.withLock { $0.isClosed = true }
         let waiting = Task<Void, any Error> { await wait() }
-        _ = try? await waiting.value(within: Self.closingLimit)
+        _ = try? await waiting.value(within: closingLimit)
         for task in state.withLock({ Array($0.tasks.values) }) { task.cancel() }
+        await wait()
     }
 }
