@@ -1,5 +1,6 @@
 import DocumentModel
 import DocumentStoreTestKit
+import FirestoreProtocol
 import SystemIO
 import SystemTestKit
 import Testing
@@ -34,6 +35,72 @@ struct ListenStreamTests {
         let client = try await executor.drain(for: listening)
         #expect(client.readTime >= committed)
         #expect(client.documents(1) == ["a/1"])
+        await store.close()
+    }
+
+    /// A machine sleeps while it listens, and its user changes much elsewhere.
+    @Test(.timeLimit(.minutes(1)))
+    func `a stream that lags behind reads a part of the log at a time, and none while it has a turn`() async throws {
+        var configuration = SQLiteDocumentStore.Configuration()
+        (configuration.readerCount, configuration.listenerBacklog) = (1, 10)
+        let temporary = try TemporaryStore()
+        let store = try await temporary.open(configuration)
+        let database = TemporaryStore.database
+        let query = Query(parent: ParentName(database), collectionID: "a")
+        let executor = HandExecutor()
+        var client = ListenClient(store)
+        await client.stream.add(ListenTarget(id: 1, selection: .query(query)))
+        try await client.advance(untilAnswered: [1])
+        let stream = client.stream
+        let listening = try await store.hub.loads.run(for: nil) { _ in
+            let listening = Task(executorPreference: executor) {
+                await stream.add(ListenTarget(id: 2, selection: .query(query)))
+                var (parts, documents): ([Int], [Int32: Set<String>]) = ([], [:])
+                while let events = try await stream.next() {
+                    parts.append(events.count)
+                    for case .changed(let document, let targets, _) in events {
+                        for target in targets { documents[target, default: []].insert(document.name.path) }
+                    }
+                    for case .current(2, _, _) in events { return (parts, documents) }
+                }
+                return (parts, documents)
+            }
+            executor.drain()
+            // The new target waits for its turn.
+            for part in 0..<20 {
+                _ = try await store.commit(
+                    try (0..<100).map { number in
+                        let path = "a/\(100 * part + number)"
+                        return Write(.update(try DocumentName(database: database, path: path), fields: [:]))
+                    })
+            }
+            return listening
+        }
+        let (parts, documents) = try await executor.drain(for: listening)
+        #expect(documents[1]?.count == 2000)
+        #expect(documents[2]?.count == 2000)
+        #expect(parts.max() ?? 0 <= 610)
+        await store.close()
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `a stream that is cancelled while it waits for its turn ends at once`() async throws {
+        var configuration = SQLiteDocumentStore.Configuration()
+        configuration.readerCount = 1
+        let temporary = try TemporaryStore()
+        let store = try await temporary.open(configuration)
+        let query = Query(parent: ParentName(TemporaryStore.database), collectionID: "a")
+        let executor = HandExecutor()
+        try await store.hub.loads.run(for: nil) { _ in
+            let listening = Task(executorPreference: executor) {
+                let stream = store.listen()
+                await stream.add(ListenTarget(id: 1, selection: .query(query)))
+                return try await stream.next()?.count
+            }
+            executor.drain()
+            listening.cancel()
+            await #expect(throws: CancellationError.self) { try await executor.drain(for: listening) }
+        }
         await store.close()
     }
 

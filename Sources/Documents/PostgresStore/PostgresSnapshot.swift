@@ -235,12 +235,25 @@ final class PostgresSnapshot: StoreSnapshot {
     }
 
     func readChangedDocuments(
-        after start: Int64, through end: Int64, _ body: (_ collection: Int64, _ id: [UInt8]) throws -> Void
+        after start: Int64, through end: Int64, _ body: (_ collection: Int64, _ id: [UInt8]) throws -> Bool
     ) throws {
-        let rows = try connection.run(
-            "SELECT DISTINCT collection, id FROM ferry.change WHERE partition=$1 AND time>$2 AND time<=$3",
-            [.integer(partition), .integer(start), .integer(end)])
-        for row in 0..<rows.count { try body(rows.integer(row, 0), rows.bytes(row, 1)) }
+        var last = (time: start, number: Int64.max)
+        while true {
+            let rows = try connection.run(
+                """
+                SELECT time, number, collection, id FROM ferry.change
+                WHERE partition=$1 AND (time, number)>($2, $3) AND time<=$4 ORDER BY time, number LIMIT $5
+                """,
+                [
+                    .integer(partition), .integer(last.time), .integer(last.number), .integer(end),
+                    .integer(Int64(Self.batches.largest)),
+                ])
+            for row in 0..<rows.count {
+                guard try body(rows.integer(row, 2), rows.bytes(row, 3)) else { return }
+            }
+            guard rows.count == Self.batches.largest else { return }
+            last = (rows.integer(rows.count - 1, 0), rows.integer(rows.count - 1, 1))
+        }
     }
 
     func readChanges(after start: Int64, through end: Int64, _ body: (StoredChange) throws -> Bool) throws {

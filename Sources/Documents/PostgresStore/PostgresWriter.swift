@@ -184,7 +184,7 @@ actor PostgresWriter {
         }
         let connection = try session.connected()
         let row = try lock(connection)
-        let foreign = try readForeign(through: row, connection)
+        try publishForeign(through: row, connection)
         let batch = CommitBatch(database, after: row.clock, caches, connection)
         try batch.load(jobs.lazy.flatMap(\.writes).map(\.name))
         var records: [CommitRecord] = []
@@ -199,7 +199,7 @@ actor PostgresWriter {
         } else {
             try connection.send([PostgresStatement("COMMIT")])
         }
-        publish(foreign + records, through: max(row.clock, batch.newest))
+        publish(records, through: max(row.clock, batch.newest))
         for (job, outcome) in answers { give(outcome, to: job) }
     }
 
@@ -352,29 +352,27 @@ actor PostgresWriter {
 
     // MARK: Commits of other servers
 
-    /// Reads what other servers have committed since, and aborts the transactions that it concerns.
-    private func readForeign(through row: DatabaseRow, _ connection: PostgresConnection) throws -> [CommitRecord] {
-        guard row.clock > known else { return [] }
+    /// Publishes what other servers have committed since, and aborts the transactions that it concerns.
+    ///
+    /// The log is read a part at a time: a server that was cut off for long has missed much.
+    private func publishForeign(through row: DatabaseRow, _ connection: PostgresConnection) throws {
+        guard row.clock > known else { return }
         guard row.horizon <= known else {
             // The log no longer reaches back: listeners must read everything again.
             hub.closeAll()
-            return []
+            return publish([], through: row.clock)
         }
         let snapshot = PostgresSnapshot(
             database, connection, numbers: caches.numbers, horizon: row.horizon, tuning: configuration.tuning,
             onIndexSuggestion: { _, _, _ in }, onDamage: { _ in })
-        var records: [CommitRecord] = []
-        var start = known
-        while start < row.clock {
+        while known < row.clock {
             let part = try ChangeLog(snapshot: snapshot).commits(
-                after: start, through: row.clock, limit: Self.foreignChunk, isWanted: { _ in true })
-            records += part.records
-            start = part.through
+                after: known, through: row.clock, limit: Self.foreignChunk, isWanted: { _ in true })
+            for record in part.records {
+                retry(after: transactions.abort(changed: record.changes.map { ($0.name, $0.before, $0.after) }))
+            }
+            publish(part.records, through: part.through)
         }
-        for record in records {
-            retry(after: transactions.abort(changed: record.changes.map { ($0.name, $0.before, $0.after) }))
-        }
-        return records
     }
 
     private func publish(_ records: [CommitRecord], through time: Int64) {
@@ -419,9 +417,8 @@ actor PostgresWriter {
             ])
             guard let row = rows.last, row.count == 1 else { return session.rollBack() }
             let found = DatabaseRow(clock: row.integer(0, 0), horizon: row.integer(0, 1), layout: layout, now: 0)
-            let records = try readForeign(through: found, connection)
+            try publishForeign(through: found, connection)
             try connection.send([PostgresStatement("COMMIT")])
-            publish(records, through: found.clock)
             noteReading()
         } catch {
             session.rollBack()

@@ -76,9 +76,9 @@ package struct ChangeLog {
     ) throws -> CommitRecord? {
         var names = Set<DocumentName>()
         try snapshot.readChangedDocuments(after: start, through: end) { collection, id in
-            guard names.count <= limit else { return }
             let name = try snapshot.name(collection: collection, id: id)
             if isWanted(name) { names.insert(name) }
+            return names.count <= limit
         }
         guard names.count <= limit else { return nil }
         var changes: [CommitRecord.Change] = []

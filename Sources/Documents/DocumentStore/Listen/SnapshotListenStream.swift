@@ -126,6 +126,11 @@ actor SnapshotListenStream<Store: SnapshotStore>: ListenStream {
         return try await hub.loads.run(for: account) { _ in
             try Task.checkCancellation()
             let (earlier, time) = try await register(target.id, selection)
+            guard let time else {
+                // The target waits for its turn again after the other ones have caught up.
+                postponed.insert(.add(target), at: 0)
+                return earlier
+            }
             let events = earlier + machine.add(target.id, selection, once: target.once)
             return events
                 + (try await startLoading(target, selection, resumeTime, at: Timestamp(microseconds: time)))
@@ -133,20 +138,21 @@ actor SnapshotListenStream<Store: SnapshotStore>: ListenStream {
     }
 
     /// Registers a target at a separating time, and reports what precedes that time.
+    ///
+    /// - Returns: The time. It is nil, and the target is not registered, if the stream lags behind: it may have to read
+    ///   much of the log, which it does in parts, as its consumer pulls them.
     private func register(
         _ id: Int32, _ selection: ListenMachine.Selection
-    ) async throws -> (events: [ListenEvent], time: Int64) {
-        var time = hub.register(id, of: stream, selection)
+    ) async throws -> (events: [ListenEvent], time: Int64?) {
+        let time = hub.register(id, of: stream, selection)
         var events: [ListenEvent] = []
         while let item = mailbox.take(if: { Self.isDue($0, before: time) }) {
             switch item {
             case .add, .remove: postponed.append(item)
             case .lagging:
+                hub.unregister(id, of: stream)
                 startCatchUp()
-                // The target has to contain all commits that the log reports to the other ones.
-                time = max(time, catchUp?.through ?? time)
-                while catchUp != nil { events += try await readLog() }
-                time = max(time, machine.toldThrough.microseconds)
+                return (events, nil)
             default: events += try await handle(item)
             }
         }
@@ -339,10 +345,15 @@ actor SnapshotListenStream<Store: SnapshotStore>: ListenStream {
         try await readers.read(for: account, damage: .isSkipped) { snapshot, visible in
             switch selection {
             case .query(let plan):
-                try QueryExecution.all(plan, at: time.microseconds, in: snapshot, visible: visible)
-                    .map { ($0.name, $0.updateTime) }
+                var execution = QueryExecution(plan: plan, readTime: time.microseconds)
+                var found: [(DocumentName, Timestamp)] = []
+                while true {
+                    let page = try execution.nextPage(in: snapshot, visible: visible)
+                    found += page.documents.map { ($0.name, $0.updateTime) }
+                    if page.isLast { return found }
+                }
             case .documents(let names):
-                try Set(names).compactMap { name in
+                return try Set(names).compactMap { name in
                     try snapshot.document(name, at: time.microseconds).map { (name, $0.updateTime) }
                 }
             }

@@ -25,13 +25,15 @@ struct PastVersions: Sendable {
     mutating func extend(through visible: Int64, after last: EncodedDocument?, in snapshot: any StoreSnapshot) throws {
         guard visible > through else { return }
         let last = try last.map(Document.init)
-        var changed: [(collection: Int64, id: [UInt8])] = []
-        try snapshot.readChangedDocuments(after: through, through: visible) { changed.append(($0, $1)) }
+        var changed: [(name: DocumentName, collection: Int64, id: [UInt8])] = []
+        try snapshot.readChangedDocuments(after: through, through: visible) { collection, id in
+            let name = try snapshot.name(collection: collection, id: id)
+            if plan.isInScope(name), seen.insert(name).inserted { changed.append((name, collection, id)) }
+            return true
+        }
         through = visible
         var found: [Document] = []
-        for (collection, id) in changed {
-            let name = try snapshot.name(collection: collection, id: id)
-            guard plan.isInScope(name), seen.insert(name).inserted else { continue }
+        for (name, collection, id) in changed {
             guard let encoded = try snapshot.document(name, collection: collection, id: id, at: readTime) else {
                 continue
             }

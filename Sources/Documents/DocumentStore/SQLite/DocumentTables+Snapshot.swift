@@ -97,11 +97,15 @@ extension DocumentTables: StoreSnapshot {
     }
 
     func readChangedDocuments(
-        after start: Int64, through end: Int64, _ body: (_ collection: Int64, _ id: [UInt8]) throws -> Void
+        after start: Int64, through end: Int64, _ body: (_ collection: Int64, _ id: [UInt8]) throws -> Bool
     ) throws {
-        try sqlite.query(
-            "SELECT DISTINCT collection, id FROM change WHERE time>? AND time<=?", [.integer(start), .integer(end)]
-        ) { try body($0.int64(0), $0.bytes(1)) }
+        try sqlite.withStatement("SELECT collection, id FROM change WHERE time>? AND time<=?") { statement in
+            try statement.bind(1, start)
+            try statement.bind(2, end)
+            while try statement.step() {
+                guard try body(statement.int64(0), statement.bytes(1)) else { return }
+            }
+        }
     }
 
     func readChanges(after start: Int64, through end: Int64, _ body: (StoredChange) throws -> Bool) throws {

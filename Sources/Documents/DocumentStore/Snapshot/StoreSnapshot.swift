@@ -76,10 +76,10 @@ package protocol StoreSnapshot: AnyObject {
     func hasCommit(at time: Int64?) throws -> Bool
     /// Returns the number of changes after `start` up to `end`, at most `limit`.
     func changeCount(after start: Int64, through end: Int64, limit: Int) throws -> Int
-    /// Calls `body` with the document of each change after `start` up to `end`, in no order.
-    /// A document that was changed several times may occur once.
+    /// Calls `body` with the document of each change after `start` up to `end`, in no order, until it
+    /// returns false. A document that was changed several times may occur as often.
     func readChangedDocuments(
-        after start: Int64, through end: Int64, _ body: (_ collection: Int64, _ id: [UInt8]) throws -> Void) throws
+        after start: Int64, through end: Int64, _ body: (_ collection: Int64, _ id: [UInt8]) throws -> Bool) throws
     /// Calls `body` with each change after `start` up to `end`, oldest first, until it returns
     /// false.
     func readChanges(after start: Int64, through end: Int64, _ body: (StoredChange) throws -> Bool) throws
