@@ -1,4 +1,5 @@
 import DocumentModel
+import SystemIO
 import Testing
 
 @testable import DocumentStore
@@ -27,5 +28,18 @@ struct ListenHubTests {
         hub.publish([CommitRecord(time: Timestamp(microseconds: time), changes: [change])], lease: nil)
         for reader in readers { #expect(await reader.value >= time) }
         hub.closeAll()
+    }
+
+    /// A listener that was busy once may then wait for hours.
+    @Test func `an empty mailbox keeps the memory of a few commits`() throws {
+        let mailboxes = (0..<50).map { _ in ListenMailbox(limit: 1000) }
+        let before = ProcessMemory.inUse
+        for mailbox in mailboxes {
+            for time in 0..<1000 as Range<Int64> {
+                mailbox.post(CommitRecord(time: Timestamp(microseconds: time), changes: []), targets: [])
+            }
+            while mailbox.take(if: { _ in true }) != nil {}
+        }
+        #expect(ProcessMemory.inUse - before < mailboxes.count * (2 << 10))
     }
 }

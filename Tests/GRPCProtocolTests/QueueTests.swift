@@ -22,6 +22,14 @@ import Testing
         }
     }
 
+    /// A call that was busy once may then wait for hours.
+    @Test func `an empty queue keeps the memory of a few elements`() {
+        var queue = Queue<Int>()
+        for number in 0..<1000 { queue.append(number) }
+        while queue.popFirst() != nil {}
+        #expect(queue.elements.capacity <= 8)
+    }
+
     private func message(_ count: Int) -> Outgoing { Outgoing(message: [UInt8](repeating: 0, count: count)) }
 
     private func start(_ admission: SendQueue<Int>.Admission) -> Outgoing? {

@@ -4,6 +4,7 @@ import GRPCProtocol
 import GRPCTestKit
 import Glibc
 import Synchronization
+import SystemIO
 import Testing
 
 @testable import GRPCServer
@@ -53,6 +54,27 @@ import Testing
             }
             #expect(status == GRPCStatus(.unauthenticated, "Missing or invalid authentication."))
             try await expectServed(channel)
+        }
+    }
+
+    /// Thousands of machines are connected, and most of them are idle.
+    @Test func `a connection that was busy keeps no buffers`() async throws {
+        try await withServer { first in
+            let channels = (0..<50).map { _ in GRPCChannel(first.target) }
+            defer { for channel in channels { channel.close() } }
+            let calls = try channels.map { try $0.call("/test.Echo/Bidi") }
+            func exchange(_ size: Int) async throws {
+                for call in calls {
+                    try await call.send([UInt8](repeating: 1, count: size))
+                    #expect(try await call.next()?.count == size)
+                }
+            }
+            try await exchange(1)
+            let before = ProcessMemory.inUse
+            try await exchange(200_000)
+            // What was sent before the answers to these has left the buffers.
+            try await exchange(1)
+            #expect(ProcessMemory.inUse - before < calls.count * (8 << 10))
         }
     }
 

@@ -46,6 +46,8 @@ final class ClientConnection: NetworkSource, @unchecked Sendable {
     private static let readsInARow = 4
     /// The number of bytes that may wait for the socket.
     private static let outputLimit = 256 << 10
+    /// The size of the buffer that a connection keeps while it has nothing to send.
+    private static let keptOutput = 1 << 10
 
     /// Creates a connection that owns the connected descriptor.
     ///
@@ -229,7 +231,7 @@ final class ClientConnection: NetworkSource, @unchecked Sendable {
             case .bytes(let count): sent += count
             }
             if sent == output.count {
-                output.removeAll(keepingCapacity: output.capacity <= 2 * Self.outputLimit)
+                output.removeAll(keepingCapacity: output.capacity <= Self.keptOutput)
                 sent = 0
             } else if sent >= Self.outputLimit {
                 // If the server reads as slowly as calls write, the buffer never becomes empty.
