@@ -273,7 +273,7 @@ let package = Package(
             "PostgresStore",
             uses: [
                 "DocumentModel", "DocumentStore", "DocumentStoreTestKit", "FirestoreProtocol", "PostgreSQL",
-                "PostgresTestKit",
+                "PostgresTestKit", "SystemIO",
             ]),
         tests("DocumentClient", uses: ["DocumentModel", "DocumentStore", "FerryKitTestSupport", "Merge", "SQLite"]),
         tests(

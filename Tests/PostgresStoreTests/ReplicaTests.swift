@@ -5,6 +5,9 @@ import FirestoreProtocol
 import PostgreSQL
 import PostgresStore
 import PostgresTestKit
+import Synchronization
+import SystemIO
+import SystemTestKit
 import Testing
 
 /// Several stores on one database, as several servers have.
@@ -247,6 +250,128 @@ struct ReplicaTests {
         _ = try await stores[1].commit([try write(70)])
         #expect(try await Self.paths(query, in: stores[0]) == ["a/70", "a/59"])
         for store in stores { await store.close() }
+    }
+
+    /// A server takes another one's place that has assigned the numbers of collections in another order.
+    @Test func `what a connection has found of collections is not used on the next one`() async throws {
+        let temporary = try TemporaryDatabase()
+        var configuration = PostgresDocumentStore.Configuration()
+        configuration.readerCount = 1
+        let store = try await temporary.open(configuration)
+        let names = try ["a/1", "b/1"].map(name)
+        _ = try await store.commit([try set("a/1", 1), try set("b/1", 2)])
+        /// Returns the fields that are found by a read of one document, of several, and by a query.
+        func numbers() async throws -> [Value?] {
+            var found: [Document] = []
+            for name in names {
+                let document = try await store.get(name)
+                #expect(document?.name == name)
+                found += try [document].compactMap { try $0.map(Document.init) }
+            }
+            found += try await store.get(names, at: .strong).documents.compactMap { try $0.map(Document.init) }
+            for collection in ["a", "b"] {
+                let query = Query(parent: ParentName(TemporaryDatabase.name), collectionID: collection)
+                for try await document in try await store.query(query).documents {
+                    found.append(try Document(document))
+                }
+            }
+            return found.map { $0.fields["n"] }
+        }
+        let wanted: [Value?] = [1, 2, 1, 2, 1, 2].map { .integer($0) }
+        #expect(try await numbers() == wanted)
+        let connection = try PostgresConnection(PostgresConfiguration(url: temporary.url))
+        let known = try connection.run("SELECT collection, path FROM ferry.collection ORDER BY collection")
+        #expect(known.count == 2)
+        func move(_ row: Int, to path: [UInt8]) throws {
+            try connection.run(
+                "UPDATE ferry.collection SET path=$2 WHERE collection=$1",
+                [.integer(known.integer(row, 0)), .bytes(path)])
+        }
+        try move(0, to: [0])
+        try move(1, to: known.bytes(0, 1))
+        try move(0, to: known.bytes(1, 1))
+        for (old, new) in [(0, -1), (1, 0), (-1, 1)] {
+            try connection.run(
+                "UPDATE ferry.document SET collection=$2 WHERE collection=$1",
+                [old, new].map { .integer($0 < 0 ? -1 : known.integer($0, 0)) })
+        }
+        try TemporaryPostgres.shared.get().disconnectClients(of: temporary.url)
+        #expect(try await numbers() == wanted)
+        var write = try set("a/1", 10)
+        write.precondition = .updateTime(try #require(try await store.get(names[0])).updateTime)
+        _ = try await store.commit([write])
+        #expect(try await numbers() == [10, 2, 10, 2, 10, 2].map { .integer($0) })
+        await store.close()
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `a listener does not share a read of the log that has begun before the last commit`() async throws {
+        let temporary = try TemporaryDatabase()
+        var configuration = PostgresDocumentStore.Configuration()
+        configuration.pollInterval = .seconds(3600)
+        let stores = [try await temporary.open(configuration), try await temporary.open(configuration)]
+        _ = try await stores[0].commit([try set("a/1", 1)])
+        // The second store reads the log, but must wait for the name of the collection.
+        let other = try PostgresConnection(PostgresConfiguration(url: temporary.url))
+        try other.run("BEGIN")
+        try other.run("LOCK TABLE ferry.collection IN ACCESS EXCLUSIVE MODE")
+        async let reading: Void = stores[1].catchUp()
+        try await waitForLock(of: temporary)
+        _ = try await stores[0].commit([try set("a/2", 1)])
+        let executor = HandExecutor()
+        let names = try ["a/1", "a/2"].map(name)
+        let listening = Task(executorPreference: executor) {
+            var client = ListenClient(stores[1])
+            await client.stream.add(ListenTarget(id: 1, selection: .documents(names)))
+            try await client.advance(untilAnswered: [1])
+            await client.stream.cancel()
+            return client.documents(1)
+        }
+        executor.drain()
+        try other.run("COMMIT")
+        try await reading
+        #expect(try await executor.drain(for: listening) == ["a/1", "a/2"])
+        for store in stores { await store.close() }
+    }
+
+    /// Waits until a statement waits for a lock.
+    private func waitForLock(of database: TemporaryDatabase) async throws {
+        let connection = try PostgresConnection(PostgresConfiguration(url: database.url))
+        let waiting = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type='Lock' AND datname=current_database()"
+        while try connection.run(waiting).count == 0 {
+            try Task.checkCancellation()
+            await Task.yield()
+        }
+    }
+
+    /// Thousands of listeners begin at once, while the server that they wait for commits.
+    @Test(.timeLimit(.minutes(1)))
+    func `those that wait to know the commits of other stores share a read of the log`() async throws {
+        let temporary = try TemporaryDatabase()
+        let looks = Mutex(0)
+        var configuration = PostgresDocumentStore.Configuration()
+        configuration.pollInterval = .seconds(3600)
+        let now = configuration.environment.now
+        // The writer notes the time of each read.
+        configuration.environment.now = {
+            looks.withLock { $0 += 1 }
+            return now()
+        }
+        let store = try await temporary.open(configuration)
+        let other = try PostgresConnection(PostgresConfiguration(url: temporary.url))
+        try other.run("BEGIN")
+        try other.run("SELECT 1 FROM ferry.database FOR UPDATE")
+        async let commit = store.commit([try set("a/1", 1)])
+        try await waitForLock(of: temporary)
+        let before = looks.withLock { $0 }
+        let executor = HandExecutor()
+        let waiting = (0..<500).map { _ in Task(executorPreference: executor) { try await store.catchUp() } }
+        executor.drain()
+        try other.run("COMMIT")
+        _ = try await commit
+        for task in waiting { try await executor.drain(for: task) }
+        #expect(looks.withLock { $0 } - before < 20)
+        await store.close()
     }
 
     private static func paths(_ query: Query, in store: any DocumentStore) async throws -> [String] {
