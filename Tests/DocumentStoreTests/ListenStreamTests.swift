@@ -105,7 +105,7 @@ struct ListenStreamTests {
     }
 
     /// Many machines come back after a while, in which other users changed much.
-    @Test(arguments: [(documents: 3, resets: 1), (documents: 350, resets: 0)])
+    @Test(arguments: [(documents: 3, resets: 1), (250, 0), (350, 0)])
     func `a target resumes from all changes to the database only if it has many documents`(
         documents: Int, resets: Int
     ) async throws {
@@ -129,6 +129,67 @@ struct ListenStreamTests {
         try await resumed.advance(untilAnswered: [1])
         #expect(resumed.resets == resets)
         #expect(resumed.documents(1).count == (resets > 0 ? documents - 1 : 1))
+        await store.close()
+    }
+
+    /// All documents with one of the values have to be read to find these few again.
+    @Test func `a target with few documents that takes many reads resumes from the changes`() async throws {
+        let temporary = try TemporaryStore()
+        let store = try await temporary.open()
+        func write(_ path: String, _ fields: [String: Int64]) throws -> Write {
+            let name = try DocumentName(database: TemporaryStore.database, path: path)
+            return Write(.update(name, fields: fields.mapValues(Value.integer)))
+        }
+        _ = try await store.commit(try (0..<400).map { try write("a/\($0)", ["x": 1, "y": $0 == 7 ? 1 : 2]) })
+        _ = try await store.commit(try (400..<800).map { try write("a/\($0)", ["x": 2, "y": 1]) })
+        let filters = [("x", 1), ("y", 1)].map { Query.Filter.field(FieldPath(key: $0), .equal, .integer($1)) }
+        let target = ListenTarget(
+            id: 1,
+            selection: .query(
+                Query(parent: ParentName(TemporaryStore.database), collectionID: "a", filter: .and(filters))))
+        var client = ListenClient(store)
+        await client.stream.add(target)
+        try await client.advance(untilAnswered: [1])
+        #expect(client.documents(1) == ["a/7"])
+        _ = try await store.commit(try (0..<200).map { try write("b/\($0)", [:]) })
+        _ = try await store.commit([try write("a/8", ["x": 1, "y": 1])])
+        var resumed = ListenClient(store)
+        var next = target
+        next.resumption = .token(client.token)
+        await resumed.stream.add(next)
+        try await resumed.advance(untilAnswered: [1])
+        #expect(resumed.resets == 0)
+        #expect(resumed.documents(1) == ["a/8"])
+        await store.close()
+    }
+
+    @Test(arguments: [1, 5000])
+    func `a target of documents resumes with those that have changed`(changes: Int) async throws {
+        let temporary = try TemporaryStore()
+        let store = try await temporary.open()
+        let database = TemporaryStore.database
+        let names = try ["a/1", "a/2", "a/3", "a/4"].map { try DocumentName(database: database, path: $0) }
+        func write(_ name: DocumentName, _ n: Int64) -> Write { Write(.update(name, fields: ["n": .integer(n)])) }
+        _ = try await store.commit(names.dropLast().map { write($0, 1) })
+        let target = ListenTarget(id: 1, selection: .documents(names))
+        var client = ListenClient(store)
+        await client.stream.add(target)
+        try await client.advance(untilAnswered: [1])
+        for start in stride(from: 0, to: changes, by: 500) {
+            let others = try (start..<min(changes, start + 500)).map {
+                write(try DocumentName(database: database, path: "b/\($0)"), 1)
+            }
+            _ = try await store.commit(others)
+        }
+        _ = try await store.commit([write(names[0], 2), Write(.delete(names[1])), write(names[3], 1)])
+        var resumed = ListenClient(store)
+        var next = target
+        next.resumption = .token(client.token)
+        await resumed.stream.add(next)
+        try await resumed.advance(untilAnswered: [1])
+        #expect(resumed.resets == 0)
+        #expect(resumed.documents(1) == ["a/1", "a/4"])
+        #expect(resumed.gone[1]?.map(\.path) == ["a/2"])
         await store.close()
     }
 }

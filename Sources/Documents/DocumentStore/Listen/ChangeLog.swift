@@ -69,21 +69,31 @@ package struct ChangeLog {
         return (records, isCut ? time : end)
     }
 
-    /// Returns the differences between two times as one commit, with each document once. Returns
-    /// nil if there are more than `limit` documents or more content than should be held in memory.
-    func difference(
+    /// Returns the names of the documents that were changed between two times. Returns nil if there
+    /// are more than `limit` wanted ones.
+    func changedNames(
         from start: Int64, to end: Int64, limit: Int, isWanted: (DocumentName) -> Bool
-    ) throws -> CommitRecord? {
+    ) throws -> Set<DocumentName>? {
         var names = Set<DocumentName>()
         try snapshot.readChangedDocuments(after: start, through: end) { collection, id in
             let name = try snapshot.name(collection: collection, id: id)
             if isWanted(name) { names.insert(name) }
             return names.count <= limit
         }
-        guard names.count <= limit else { return nil }
+        return names.count <= limit ? names : nil
+    }
+
+    /// Returns the differences of some documents between two times as one commit, without documents
+    /// that are not in the selection at either time. Returns nil if the others have more content
+    /// than should be held in memory.
+    func difference(
+        of names: Set<DocumentName>, in selection: ListenMachine.Selection, from start: Int64, to end: Int64
+    ) throws -> CommitRecord? {
+        let names = names.sorted()
         var changes: [CommitRecord.Change] = []
         var bytes = 0
-        for name in names.sorted() {
+        snapshot.prefetch(names[...])
+        for name in names {
             // A damaged document must not be reported as deleted.
             guard case .known(let after) = try snapshot.unlessDamaged({ try snapshot.document(name, at: end) }) else {
                 continue
@@ -93,7 +103,7 @@ package struct ChangeLog {
                 case .known(let document): document
                 case .damaged: nil
                 }
-            guard before != after else { continue }
+            guard before != after, try selection.contains(before) || selection.contains(after) else { continue }
             bytes += (before?.fields.bytes.count ?? 0) + (after?.fields.bytes.count ?? 0)
             guard bytes <= Self.byteLimit else { return nil }
             changes.append(

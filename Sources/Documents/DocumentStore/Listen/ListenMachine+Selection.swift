@@ -1,4 +1,5 @@
 import DocumentModel
+import FirestoreProtocol
 
 extension ListenMachine.Selection {
     /// Creates a selection. Throws if it cannot be listened to, with production's message.
@@ -33,6 +34,13 @@ extension ListenMachine.Selection {
         case .query(let plan): plan.isInScope(name)
         case .documents(let names): names.contains(name)
         }
+    }
+
+    /// Whether a document whose name is in scope belongs to the selection. Decodes only the fields that decide it.
+    func contains(_ document: EncodedDocument?) throws -> Bool {
+        guard let document else { return false }
+        guard case .query(let plan) = self else { return true }
+        return plan.matches(try QueryMatch(document, plan).document)
     }
 }
 

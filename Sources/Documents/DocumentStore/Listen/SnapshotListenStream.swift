@@ -287,19 +287,8 @@ actor SnapshotListenStream<Store: SnapshotStore>: ListenStream {
             let gone = try await missing(windows.old.map(\.name), at: time)
             events += machine.updateWindow(id, windows.new, deleted: gone, at: time)
         } else {
-            let difference = try await readers.read(for: account, damage: .isSkipped) {
-                snapshot, visible -> CommitRecord? in
-                guard try snapshot.horizon() <= start.microseconds else { return nil }
-                let changes = try snapshot.changeCount(
-                    after: start.microseconds, through: time.microseconds, limit: Self.fewChanges + 1)
-                if changes > Self.fewChanges,
-                    try Self.hasFewDocuments(selection, at: time.microseconds, in: snapshot, visible: visible)
-                {
-                    return nil
-                }
-                return try ChangeLog(snapshot: snapshot).difference(
-                    from: start.microseconds, to: time.microseconds, limit: Self.differenceLimit,
-                    isWanted: selection.isInScope)
+            let difference = try await readers.read(for: account, damage: .isSkipped) { snapshot, _ in
+                try Self.difference(of: selection, from: start.microseconds, to: time.microseconds, in: snapshot)
             }
             guard let difference else { return nil }
             growth = ListenMachine.growth(of: selection, by: difference)
@@ -316,16 +305,39 @@ actor SnapshotListenStream<Store: SnapshotStore>: ListenStream {
         return events + finish(id, at: time)
     }
 
-    /// Whether one page has all documents of a target.
-    private static func hasFewDocuments(
-        _ selection: ListenMachine.Selection, at time: Int64, in snapshot: any StoreSnapshot, visible: Int64
-    ) throws -> Bool {
+    /// Returns the changes to a target that is not a window; nil if it is to be reset.
+    private static func difference(
+        of selection: ListenMachine.Selection, from start: Int64, to time: Int64, in snapshot: any StoreSnapshot
+    ) throws -> CommitRecord? {
+        guard try snapshot.horizon() <= start else { return nil }
+        let changes = try snapshot.changeCount(after: start, through: time, limit: snapshot.tuning.pageCount)
+        let log = ChangeLog(snapshot: snapshot)
         switch selection {
-        case .documents(let names): return names.count <= snapshot.tuning.pageCount
-        case .query(let plan):
-            var execution = QueryExecution(plan: plan, readTime: time)
-            return try execution.nextPage(in: snapshot, visible: visible).isLast
+        case .documents(let names) where names.count <= changes:
+            return try log.difference(of: Set(names), in: selection, from: start, to: time)
+        case .query(let plan) where changes > fewChanges:
+            // To read a document and send it costs less than to read two versions of one that was changed.
+            if try hasFewDocuments(plan, limit: changes, in: snapshot) { return nil }
+        default: break
         }
+        let names = try log.changedNames(
+            from: start, to: time, limit: differenceLimit, isWanted: selection.isInScope)
+        return try names.flatMap { try log.difference(of: $0, in: selection, from: start, to: time) }
+    }
+
+    /// Whether a reset of the query has to read at most `limit` documents, and one page of them. Reads no more than
+    /// that to find out: a query with few results may have to read many documents.
+    private static func hasFewDocuments(_ plan: QueryPlan, limit: Int, in snapshot: any StoreSnapshot) throws -> Bool {
+        var (count, bytes) = (0, 0)
+        func isFew() -> Bool { count <= limit && bytes <= snapshot.tuning.pageBytes }
+        for scan in try QueryPlanner(plan: plan, snapshot: snapshot).accessPath().scans where isFew() {
+            try ScanReader(snapshot: snapshot).read(scan, after: nil) { candidate in
+                count += 1
+                bytes += candidate.document.fields.bytes.count
+                return isFew()
+            }
+        }
+        return isFew()
     }
 
     private func missing(_ names: [DocumentName], at time: Timestamp) async throws -> Set<DocumentName> {

@@ -45,4 +45,13 @@ enum AccessPath: Sendable, Hashable {
     case merged([MergedScans.Input])
     /// Everything that these scans contain is collected, then sorted. They may overlap.
     case gathered([Scan])
+
+    var scans: [Scan] {
+        switch self {
+        case .nothing: []
+        case .ordered(let scan, _, _): [scan]
+        case .merged(let inputs): inputs.map(\.scan)
+        case .gathered(let scans): scans
+        }
+    }
 }
