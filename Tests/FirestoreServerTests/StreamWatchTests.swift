@@ -38,18 +38,20 @@ struct StreamWatchTests {
     private let credentials = Credentials()
     private let closing = AsyncGate(isOpen: false)
 
-    /// Returns a watch, and sets its time, in seconds since 1970.
-    private func watch() -> (StreamWatch, setTime: @Sendable (Int64) -> Void) {
-        let (time, next) = (Clock(), AsyncSignal())
+    /// Returns a watch that waits for an hour, and sets its time, in seconds since 1970.
+    private func watch() async -> (StreamWatch, setTime: @Sendable (Int64) -> Void) {
+        let (time, next, waits) = (Clock(), AsyncSignal(), AsyncSignal())
         var environment = Environment.system
         environment.now = { .seconds(time.now) }
         environment.sleepUntil = { deadline in
+            waits.set()
             while .seconds(time.now) < deadline {
                 await next.wait()
                 try Task.checkCancellation()
             }
         }
         let watch = StreamWatch(credentials, closing: closing, now: { time.now }, environment: environment)
+        await waits.wait()
         return (
             watch,
             {
@@ -74,7 +76,7 @@ struct StreamWatchTests {
     }
 
     @Test func `streams end with their tokens`() async throws {
-        let (watch, setTime) = watch()
+        let (watch, setTime) = await watch()
         let late = add("anna", expires: 1200, to: watch)
         let early = add("bob", expires: 1100, to: watch)
         let none = add("program", expires: nil, to: watch)
@@ -87,7 +89,7 @@ struct StreamWatchTests {
     }
 
     @Test func `streams end when their credentials are revoked`() async throws {
-        let (watch, _) = watch()
+        let (watch, _) = await watch()
         let (kept, revoked) = (add("anna", expires: 1200, to: watch), add("bob", expires: 1200, to: watch))
         credentials.revoke("bob")
         await #expect(throws: DocumentStoreError.unauthenticated) { try await revoked.value() }
@@ -101,7 +103,7 @@ struct StreamWatchTests {
     }
 
     @Test func `all streams end when the server stops, later ones too`() async throws {
-        let (watch, _) = watch()
+        let (watch, _) = await watch()
         let present = add("anna", expires: nil, to: watch)
         let gone = AsyncResult<Void>()
         watch.remove(watch.add(.user(id: "bob", expires: nil), authorization: "bob", gone))
