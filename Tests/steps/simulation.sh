@@ -80,6 +80,7 @@ done
 for action in saveRacily coarsenClock changeForm blockList protect limitQuota restoreFiles; do
     simulate --often "$action" --seeds 1-110
 done
+simulate --often cycle --seeds 1-80
 # Runs the plans that once violated a law, grouped by their options.
 regressions=Tests/Simulation/Seeds/regressions.txt
 while IFS= read -r options; do

@@ -4,7 +4,7 @@ package struct Action: Sendable {
     package enum Kind: String, Sendable, CaseIterable {
         // A user changes files.
         case create, edit, editAgain, rename, move, copy, delete, replace, deleteMany, renameList, remakeList,
-            removeList, passName, passNamesUnseen, putBack, bringBack, leave, makeTwin, copyAway, exchange, saveUnseen,
+            removeList, passName, passNamesUnseen, putBack, bringBack, leave, makeTwin, copyAway, exchange, cycle, saveUnseen,
             bringOld, recur
         // A user, on disks, with names, sizes or backups that are not what a program expects.
         case saveRacily, coarsenClock, changeForm, blockList, coverList, protect, outgrow, limitQuota, restoreState,
@@ -34,8 +34,8 @@ package struct Action: Sendable {
             // unseen.
             case .passName, .passNamesUnseen: 0
             // Only on request: one new file on two machines, a move by a copy and a delete, and two
-            // files that swap names.
-            case .makeTwin, .copyAway, .exchange: 0
+            // files that swap names, once or again and again.
+            case .makeTwin, .copyAway, .exchange, .cycle: 0
             // Only on request: files that are back before their deletes are sent, and a machine
             // that does not come back.
             case .putBack, .bringBack, .leave: 0
@@ -121,7 +121,7 @@ package struct Action: Sendable {
             case .create, .edit, .editAgain, .rename, .move, .copy, .delete, .replace, .deleteMany, .renameList,
                 .remakeList,
                 .removeList, .passName, .passNamesUnseen, .putBack, .bringBack, .leave, .makeTwin, .copyAway,
-                .exchange, .saveUnseen, .bringOld, .recur, .saveRacily, .changeForm, .blockList, .coverList, .protect,
+                .exchange, .cycle, .saveUnseen, .bringOld, .recur, .saveRacily, .changeForm, .blockList, .coverList, .protect,
                 .outgrow,
                 .restoreFiles, .attach, .replaceAttachment,
                 .renameAttachment, .detach, .count,

@@ -58,6 +58,17 @@ extension SimulatedMachine {
         }
     }
 
+    func setNextStep(_ action: @escaping () -> Void) {
+        stepCount += 1
+        nextStep = (stepCount, action)
+    }
+
+    func takeNextStep() {
+        let step = nextStep
+        nextStep = nil
+        step?.action()
+    }
+
     /// Returns the path that the file at `path` had a moment ago, if the process has renamed it
     /// since and not examined it again. A user who replaces the file may as well have replaced it
     /// at the old path; the two cannot be distinguished.

@@ -106,6 +106,9 @@ final class SimulatedMachine: @unchecked Sendable {
     private(set) var failures: [String] = []
     var logger = Logger.silent
     /// Called with every disk call of the process.
+    /// What a user does next, at a certain time or before that in the middle of the bridge's work.
+    var nextStep: (number: Int, action: () -> Void)?
+    var stepCount = 0
     var trace: (_ operation: String, _ path: String) -> Void = { _, _ in }
     /// Called when the process dies on its own.
     var onDeath: () -> Void = {}

@@ -26,7 +26,7 @@ extension Simulation {
         if action.kind.isFile
             || [
                 .deleteMany, .removeList, .passNamesUnseen, .putBack, .bringBack, .leave, .makeTwin, .copyAway,
-                .exchange,
+                .exchange, .cycle,
             ].contains(action.kind)
         {
             // If the disk refuses the change, the user has not made it.
@@ -155,7 +155,7 @@ extension Simulation {
         case .removeList:
             guard let directory = random.pick(machine.directories), isIdle(directory, machine) else { return }
             try removeList(directory, machine)
-        case .passName, .passNamesUnseen, .putBack, .bringBack, .leave, .makeTwin, .copyAway, .exchange, .saveUnseen:
+        case .passName, .passNamesUnseen, .putBack, .bringBack, .leave, .makeTwin, .copyAway, .exchange, .cycle, .saveUnseen:
             try encounter(kind, machine, paths, &random)
         case .attach, .replaceAttachment, .renameAttachment, .detach:
             try touchAttachments(kind, machine, paths, &random)

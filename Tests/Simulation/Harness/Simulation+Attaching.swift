@@ -12,15 +12,7 @@ extension Simulation {
         switch kind {
         case .attach:
             guard let task = random.pick(tasks) else { return }
-            let directory = task.dropLast(3) + ".files"
-            let name = random.pick(["note.txt", "photo.jpg", "data", "file \(random.below(100)).txt"]) ?? "data"
-            let path = "\(directory)/\(name)"
-            guard files[path] == nil, !machine.busy.contains(path) else { return }
-            try disk.makeDirectories(String(directory))
-            let content = content(&random)
-            try write(content, to: path, in: machine, &random)
-            words.attach(content, to: machine.files[task] ?? [], named: name)
-            tell(machine, "attaches '\(path)'")
+            try attach(to: task, machine, &random)
         case .replaceAttachment:
             guard let path = random.pick(paths) else { return }
             noteDetached(path, machine)
@@ -42,6 +34,18 @@ extension Simulation {
             tell(machine, "removes the attachment '\(path)'")
         default: break
         }
+    }
+
+    func attach(to task: String, _ machine: SimulatedMachine, _ random: inout SeededRandom) throws {
+        let directory = task.dropLast(3) + ".files"
+        let name = random.pick(["note.txt", "photo.jpg", "data", "file \(random.below(100)).txt"]) ?? "data"
+        let path = "\(directory)/\(name)"
+        guard machine.files(.attachment)[path] == nil, !machine.busy.contains(path) else { return }
+        try machine.disk.makeDirectories(String(directory))
+        let content = content(&random)
+        try write(content, to: path, in: machine, &random)
+        words.attach(content, to: machine.files[task] ?? [], named: name)
+        tell(machine, "attaches '\(path)'")
     }
 
     private func noteDetached(_ path: String, _ machine: SimulatedMachine) {

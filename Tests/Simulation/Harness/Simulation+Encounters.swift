@@ -64,7 +64,75 @@ extension Simulation {
                 machine.noteRename(to)
             }
             tell(machine, "exchanges '\(path)' and '\(other)'")
+        case .cycle:
+            guard let path = random.pick(known), let other = random.pick(known), other != path,
+                machine.directories.isEmpty || Words.directory(of: path) == Words.directory(of: other)
+            else { return }
+            cycle(path, other, machine, &random)
         default: break
+        }
+    }
+
+    /// Exchanges the names of two files again and again, by way of a third name, while a user of
+    /// another machine edits one of them.
+    private func cycle(_ path: String, _ other: String, _ machine: SimulatedMachine, _ random: inout SeededRandom) {
+        let aside = "\(path.dropLast(3)) aside.md"
+        let steps = [(path, aside), (other, path), (aside, other)]
+        for task in [path, other] where random.chance(70) { try? attach(to: task, machine, &random) }
+        let rounds = random.below(40) + 2
+        machine.busy.formUnion([path, other, aside])
+        let reader = random.pick(machines.filter { $0 !== machine })
+        scheduler.after(random.milliseconds(0...5000)) { [unowned self, random] in
+            tell(machine, "exchanges '\(path)' and '\(other)' \(rounds) times")
+            let end = scheduler.now + .milliseconds(rounds * 40)
+            step(steps[...], of: steps, rounds, machine, until: scheduler.now + .seconds(60))
+            if let reader { editAgain(path, reader, until: end, random) }
+        }
+    }
+
+    private func step(
+        _ left: ArraySlice<(String, String)>, of steps: [(String, String)], _ rounds: Int,
+        _ machine: SimulatedMachine, until end: Duration
+    ) {
+        guard let (from, to) = left.first else {
+            if rounds > 1 { return step(steps[...], of: steps, rounds - 1, machine, until: end) }
+            return machine.busy.subtract(steps.map(\.0))
+        }
+        let (powerCuts, time) = (machine.powerCuts, scheduler.now)
+        machine.setNextStep { [unowned self] in
+            let bytes = machine.files[from]
+            let isDone = machine.byUser { (try? $0.rename(from, to: to, .exclusive)) != nil }
+            guard isDone else {
+                // Ferry may be about to rename one of the files. A careful user waits.
+                guard bytes != nil, scheduler.now < end, machine.powerCuts == powerCuts else {
+                    return machine.busy.subtract(steps.map(\.0))
+                }
+                return step(left, of: steps, rounds, machine, until: min(end, time + .milliseconds(300)))
+            }
+            words.place(bytes ?? [], at: to)
+            words.rename(from, to: to)
+            machine.noteRename(to)
+            tell(machine, "renames '\(from)' to '\(to)' in a cycle")
+            step(left.dropFirst(), of: steps, rounds, machine, until: scheduler.now + .seconds(60))
+        }
+        scheduler.after(.milliseconds(13)) { [number = machine.nextStep?.number] in
+            if machine.nextStep?.number == number { machine.takeNextStep() }
+        }
+    }
+
+    private func editAgain(_ path: String, _ machine: SimulatedMachine, until end: Duration, _ random: SeededRandom) {
+        var random = random
+        scheduler.after(random.milliseconds(20...200)) { [unowned self] in
+            guard scheduler.now < end else { return }
+            if let old = machine.files[path], !machine.busy.contains(path), !old.isEmpty {
+                var draft = Draft(old)
+                draft.body.insert("line \(words.make())", at: draft.body.count)
+                if (try? machine.byUser({ try $0.save(path, draft.bytes, habit: .inPlace) })) != nil {
+                    edited(path, old, draft.bytes, machine)
+                    tell(machine, "adds a line to '\(path)'")
+                }
+            }
+            editAgain(path, machine, until: end, random)
         }
     }
 

@@ -165,6 +165,7 @@ package final class Simulation: @unchecked Sendable {
 
     /// Lets a user act from time to time in the middle of the bridge's work on the disk.
     private func interfere(_ index: Int, at path: String) {
+        if machines[index].nextStep != nil, scheduler.random.chance(2) { return machines[index].takeNextStep() }
         guard scheduler.random.chance(2) else { return }
         guard
             let next = left.first(where: {
