@@ -136,6 +136,8 @@ package actor TaskSync {
     /// Tasks whose new files may have been written by an interrupted run and renamed since. They
     /// get no files before the next scan has looked for these.
     var soughtFiles: Set<TaskID> = []
+    /// Files that have the names of other tasks' files, by path, until it is known where those are.
+    var replacements: [TaskPath: Replacement] = [:]
     /// Whether the state file records that all files were checked in this boot; see `noteBoot`.
     var isBootNoted = false
     /// Files that a power cut has left empty and that could not be filled yet, for example because

@@ -4,8 +4,8 @@ package struct Action: Sendable {
     package enum Kind: String, Sendable, CaseIterable {
         // A user changes files.
         case create, edit, editAgain, rename, move, copy, delete, replace, deleteMany, renameList, remakeList,
-            removeList, passName, passNamesUnseen, putBack, bringBack, leave, makeTwin, copyAway, exchange, cycle, saveUnseen,
-            bringOld, recur
+            removeList, passName, passNamesUnseen, putBack, bringBack, leave, makeTwin, copyAway, exchange, cycle,
+            saveUnseen, bringOld, recur
         // A user, on disks, with names, sizes or backups that are not what a program expects.
         case saveRacily, coarsenClock, changeForm, blockList, coverList, protect, outgrow, limitQuota, restoreState,
             restoreFiles
@@ -121,8 +121,8 @@ package struct Action: Sendable {
             case .create, .edit, .editAgain, .rename, .move, .copy, .delete, .replace, .deleteMany, .renameList,
                 .remakeList,
                 .removeList, .passName, .passNamesUnseen, .putBack, .bringBack, .leave, .makeTwin, .copyAway,
-                .exchange, .cycle, .saveUnseen, .bringOld, .recur, .saveRacily, .changeForm, .blockList, .coverList, .protect,
-                .outgrow,
+                .exchange, .cycle, .saveUnseen, .bringOld, .recur, .saveRacily, .changeForm, .blockList, .coverList,
+                .protect, .outgrow,
                 .restoreFiles, .attach, .replaceAttachment,
                 .renameAttachment, .detach, .count,
                 .addByCommand, .tagByCommand,

@@ -155,7 +155,8 @@ extension Simulation {
         case .removeList:
             guard let directory = random.pick(machine.directories), isIdle(directory, machine) else { return }
             try removeList(directory, machine)
-        case .passName, .passNamesUnseen, .putBack, .bringBack, .leave, .makeTwin, .copyAway, .exchange, .cycle, .saveUnseen:
+        case .passName, .passNamesUnseen, .putBack, .bringBack, .leave, .makeTwin, .copyAway, .exchange, .cycle,
+            .saveUnseen:
             try encounter(kind, machine, paths, &random)
         case .attach, .replaceAttachment, .renameAttachment, .detach:
             try touchAttachments(kind, machine, paths, &random)

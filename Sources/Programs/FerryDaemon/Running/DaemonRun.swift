@@ -119,7 +119,8 @@ struct DaemonRun {
                     stopLimit: .seconds(1)),
                 .init(
                     "mounts",
-                    MountWatch(directory: configuration.tasks, logger: logger, onChange: { await engine.mountsChanged() }),
+                    MountWatch(
+                        directory: configuration.tasks, logger: logger, onChange: { await engine.mountsChanged() }),
                     stopLimit: .seconds(1)),
                 .init("reminders", reminders, stopLimit: .seconds(1)),
                 .init("control", socket, stopLimit: .seconds(2)),

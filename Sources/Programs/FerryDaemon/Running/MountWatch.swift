@@ -5,9 +5,8 @@ import SystemService
 /// A service that reports when something was mounted or unmounted at the tasks directory, above it,
 /// or in it.
 ///
-/// The watches of directories do not report all of that: nothing reaches them from directories that
-/// get covered, and the kernel tells them of an unmount only if the file system is mounted nowhere
-/// else, such as in a container.
+/// The watches of directories do not report all of that: not what is mounted over a directory, and an
+/// unmount only if the file system is mounted nowhere else, such as in a container.
 struct MountWatch: Service {
     let directory: String
     let logger: Logger

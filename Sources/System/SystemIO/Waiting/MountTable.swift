@@ -3,7 +3,7 @@ import CLinux
 /// The mounts that this process sees: proc_pid_mountinfo(5). Waiting for changes uses no processor
 /// time.
 package final class MountTable: Sendable {
-    /// What is mounted at one place. Each mount has another number.
+    /// A mount of a file system or a directory. No two have the same number.
     package struct Mount: Hashable, Sendable {
         package var number: UInt64
         package var path: String

@@ -208,7 +208,7 @@ extension TaskSync {
     /// Whether the directory was imported at the first start, every change of a document is in its
     /// file, every missing file counts as deleted, and no transfer is in flight.
     package func isSettled() async throws -> Bool {
-        guard isSynced, changes.hasToldRemovals, !isReviewingReverts else { return false }
+        guard isSynced, changes.hasToldRemovals, !isReviewingReverts, replacements.isEmpty else { return false }
         guard try await pendingExports() == 0, retries.isEmpty, retriedLists.isEmpty else { return false }
         return parents.isEmpty && transfers.isSettled
     }

@@ -1,5 +1,6 @@
 import DocumentClient
 import DocumentModel
+import SystemService
 import TaskFolder
 import TaskModel
 
@@ -46,16 +47,7 @@ extension TaskSync {
                 imported.append(file)
             }
         }
-        // Two files that exchange names may be debounced one after the other; the second one is
-        // recognized by its inode.
-        for task in replaced where !imported.contains(where: { $0.task == task }) {
-            guard let known = index.path(of: task).flatMap({ index[$0] }) else { continue }
-            let vacated = imported.compactMap(\.source).first { path in
-                (try? folder.stamp(path))?.isFile(of: known.stamp) == true
-            }
-            guard let vacated, seen.insert(vacated).inserted else { continue }
-            if let file = try await read(vacated, settled: nil, claimed: imported, &replaced) { imported.append(file) }
-        }
+        let earlier = try await readReplaced(&replaced, &imported, &seen)
         if !sendsReverts {
             imported = try await withoutHeldReverts(imported, following: following + changes.pendingCount)
         }
@@ -63,17 +55,22 @@ extension TaskSync {
         if isScan { changes.noteRead(imported.map(\.path)) }
         // If not all directories are watched, the replaced files may have moved to others. A scan
         // looks for them first.
-        if !replaced.isEmpty, !isScan, !folder.isFullyWatched { return changes.askForScan() }
-        for task in replaced where !imported.contains(where: { $0.task == task }) { try await forgetReplaced(task) }
+        if !replaced.isEmpty, !isScan, !folder.isFullyWatched {
+            replacements = earlier
+            return changes.askForScan()
+        }
+        let gone = postponeReplacements(by: &imported, of: replaced, earlier)
+        for task in gone { try await forgetReplaced(task) }
+        guard !imported.isEmpty else { return }
         // The attachments of a task that had this path before are out of the way now.
         moveAttachments(of: imported)
         // After a power cut this disk must still have what other machines were told.
-        let gone = folder.synchronize(imported.map(\.path) + imported.compactMap(\.source))
+        let renamed = folder.synchronize(imported.map(\.path) + imported.compactMap(\.source))
         // A file that was just renamed is read under its new name. If attachments moved here with
         // it, that is recorded first.
-        if imported.contains(where: { gone.contains($0.path) && $0.attachmentSource == nil }) {
+        if imported.contains(where: { renamed.contains($0.path) && $0.attachmentSource == nil }) {
             changes.askForScan()
-            imported.removeAll { gone.contains($0.path) && $0.attachmentSource == nil }
+            imported.removeAll { renamed.contains($0.path) && $0.attachmentSource == nil }
             guard !imported.isEmpty else { return }
         }
         var listIDs: [TaskPath: ListID?] = [:]
@@ -83,6 +80,7 @@ extension TaskSync {
         let (files, directories, userID, hosts) = (imported, listIDs, configuration.userID, hosts)
         let (environment, remembered, unfinished) = (environment, rememberedRetries, unfinishedWrites)
         let time = configuration.wallClock()
+        let unread = try await unreadOwners(ofPathsOf: imported)
         let new = imported.filter(\.isNew).map(\.task)
         let (rows, madeLists, retries, made) = try await client.transaction { transaction in
             let tables = SyncTables(transaction)
@@ -96,6 +94,7 @@ extension TaskSync {
                 }
                 return row
             }
+            for task in unread { try tables.setAside(task) }
             let rows = try zip(files, shadows).map { file, row in
                 let merge = DocumentID.make(in: environment)
                 return try Self.take(
@@ -143,6 +142,7 @@ extension TaskSync {
         for row in rows.map(\.row) {
             for path in index.otherPaths(of: row.stamp, than: row.path) { changes.noteFound(path) }
         }
+        for file in imported where file.isNew { logger.debug("'\(file.path)' is a new task, \(file.task)") }
         noteNewborn(new)
         for task in new { created[task] = made }
         try await reviewAttachments(of: back)

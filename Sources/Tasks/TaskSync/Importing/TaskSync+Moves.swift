@@ -7,6 +7,7 @@ extension TaskSync {
     ///
     /// - Parameter afterDelete: Whether a file was deleted at `to` just before.
     func moved(_ from: TaskPath, _ to: TaskPath, _ stamp: FileStamp, afterDelete: Bool) async throws {
+        replacements[from] = nil
         guard let entry = index[from], from.kind(isDirectory: false) == .taskFile else { return }
         // The event of a move by Ferry itself. Its old name may have been given to another task
         // since.
@@ -14,16 +15,16 @@ extension TaskSync {
         guard entry.stamp.isFile(of: stamp) || (folder.isAbsent(from) && !isOther(stamp, at: to, than: entry.task))
         else { return }
         if let replaced = index[to], replaced.task != entry.task {
-            // If not all directories are watched, only a scan shows whether the replaced file moved
-            // to one of them. The import requests it.
-            guard folder.isFullyWatched else { return }
             // A program saved the file under another name first: it is the new text of the replaced
             // file's task.
-            if !afterDelete, isNewborn(entry.task, after: replaced.task), try await !isBehind(entry.task) {
+            if folder.isFullyWatched, !afterDelete, isNewborn(entry.task, after: replaced.task),
+                try await !isBehind(entry.task)
+            {
                 try await dissolve(entry.task)
                 return take(to, stamp, for: replaced.task)
             }
-            try await forgetReplaced(replaced.task)
+            // The import finds out where the replaced file is.
+            return
         }
         if to.kind(isDirectory: false) == .taskFile { moveAttachments(from: from, to: to) }
         // The row keeps the old path until the file is read; title and list follow from the

@@ -97,8 +97,10 @@ extension TaskSync {
             return nil
         }
         // The file was read under another name and renamed to this one since, which is reported
-        // next.
-        if claimed.contains(where: { $0.stamp.isFile(of: content.stamp) && folder.isAbsent($0.path) }) { return nil }
+        // next. The other name may be that of another file by now.
+        if claimed.contains(where: { $0.stamp.isFile(of: content.stamp) && !isThere($0.path, $0.stamp) }) {
+            return nil
+        }
         let file: TaskFile
         do throws(TaskFileProblem) {
             file = try TaskFile(parsing: content.bytes, named: path.name)
@@ -155,9 +157,9 @@ extension TaskSync {
         if mark != right {
             if let changed = try? folder.setMark(path, to: right, of: stamp) {
                 stamp = changed
-            } else if folder.isAbsent(path) {
+            } else if !isThere(path, stamp) {
                 // The file was just renamed and is read under its new name. Here it would be
-                // neither synchronized nor marked.
+                // neither synchronized nor marked, and without its mark it may look new.
                 changes.askForScan()
                 return nil
             }
@@ -165,6 +167,15 @@ extension TaskSync {
         return ImportedFile(
             path: path, stamp: stamp, file: file, task: task, isNew: isNew, source: old ?? origin,
             attachmentSource: old, deleted: deleted, joined: joined?.row)
+    }
+
+    /// Whether a file still has the name under which it was read; true if that cannot be looked at.
+    private func isThere(_ path: TaskPath, _ stamp: FileStamp) -> Bool {
+        do throws(FolderError) {
+            return try folder.stamp(path)?.isFile(of: stamp) == true
+        } catch {
+            return true
+        }
     }
 
     /// Returns the limit of documents that a task's file would exceed; nil if it exceeds none. The

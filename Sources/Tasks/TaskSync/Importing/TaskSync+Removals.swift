@@ -22,6 +22,7 @@ extension TaskSync {
         for path in Set(paths) {
             if index[path] != nil, !subjects.contains(path.string) { obstructed.append(path) }
             problems[path.string] = nil
+            replacements[path] = nil
             if path.kind(isDirectory: false) == .attachment {
                 attachments.append(path)
                 continue
@@ -105,8 +106,13 @@ extension TaskSync {
     /// Checks whether the file of a task that was found gone is back. A file that is back is read
     /// next, and a held delete is not decided before that.
     ///
-    /// - Returns: The state of the file; nil if it is there and its delete is not held.
+    /// - Returns: The state of the file; nil if it exists and its delete is not held.
     private func lookFor(_ task: TaskID) -> PathState? {
+        // The file has got the name of another one, which is looked for first.
+        if let place = replacements.first(where: { $0.value.task == task })?.key {
+            changes.noteFound(place)
+            return nil
+        }
         // A file that a power cut has left empty is filled first, also under another name.
         if pathOfUnfilled(task) == nil {
             guard let path = index.path(of: task), (try? folder.stamp(path)) != nil else { return .absent }

@@ -78,6 +78,7 @@ extension TaskSync {
     func directoryMoved(_ from: TaskPath, _ to: TaskPath) async throws {
         unexplored = unexplored.map { $0.moved(from: from, to: to) }
         outOfSight = outOfSight.mapValues { $0.moved(from: from, to: to) }
+        moveReplacements(from: from, to: to)
         attachments.removeOrphans(beneath: from)
         if from.kind(isDirectory: true) == .attachments || to.kind(isDirectory: true) != .list {
             if to.kind(isDirectory: true) == .attachments { movedAttachmentDirectories.insert(to) }

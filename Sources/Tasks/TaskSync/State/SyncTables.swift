@@ -93,6 +93,21 @@ struct SyncTables {
             task: row.id(0), path: path, list: row.optionalID(2), stamp: stamp(row, from: 3), bytes: bytes)
     }
 
+    /// Returns the task whose row has a path.
+    func owner(of path: TaskPath) throws -> TaskID? {
+        try database.first("SELECT task FROM sync_file WHERE path = ?", [.text(path.string)]) { $0.id(0) }
+    }
+
+    /// Keeps the row of a task whose file has moved and was not read yet, because another file has
+    /// its path now. Until then the row has a path at which there is no file, with the same name.
+    func setAside(_ task: TaskID) throws {
+        guard var row = try file(task),
+            let place = try? TaskPath("\(TaskPath.privateDirectory)/moving/\(task)/\(row.path.name)")
+        else { return }
+        row.path = place
+        try put(row)
+    }
+
     func put(_ row: FileRow) throws {
         try noteVersion(of: row.task, before: row.bytes)
         // Another task may have had the path.
