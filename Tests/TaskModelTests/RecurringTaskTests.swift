@@ -112,6 +112,21 @@ struct RecurringTaskTests {
         #expect(again == task)
     }
 
+    @Test("A task without a date gets that of its start, and no other occurrence is completed")
+    func getsItsFirstDate() throws {
+        let rule = "recurrence: DTSTART:20261115;FREQ=DAILY;INTERVAL=3"
+        for anchor in ["", "\nrecurrence_anchor: completion"] {
+            var task = try item(rule + anchor)
+            task.settleDates(on: try day("2026-11-28"))
+            #expect(task.due?.text == "2026-11-15", "\(anchor)")
+        }
+        // The occurrence was completed elsewhere, and the date removed from a file in which it is marked as completed.
+        var task = try item(
+            "\(rule)\nrecurrence_anchor: completion\ncompleted: true\ncomplete_instances: [2026-11-15/2026-11-20]")
+        task.settleDates(on: try day("2026-11-28"))
+        #expect(!task.completed && task.due?.text == "2026-11-23" && task.instances.count == 1)
+    }
+
     @Test("An instance that another app added moves the date")
     func completedByTaskNotes() throws {
         var task = try item("recurrence: FREQ=DAILY\nscheduled: 2026-11-28\ncomplete_instances:\n  - 2026-11-28")

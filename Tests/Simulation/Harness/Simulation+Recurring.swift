@@ -41,8 +41,10 @@ struct Completions {
         guard !isEmpty, let item = try? TaskFile(parsing: new, named: path).item, item.series != nil else { return }
         let marks = Words.found(in: new, "b")
         if item.completed, let occurrence = item.occurrence { want([occurrence], of: marks) }
-        let before = (try? TaskFile(parsing: old, named: path).item)?.instances ?? [:]
-        want(item.instances.keys.filter { before[$0] == nil }, of: marks)
+        let before = try? TaskFile(parsing: old, named: path).item
+        // While syncing is paused, a file still has the mark of an occurrence that was completed.
+        if before?.completed == true, !item.completed { reopen(marks) }
+        want(item.instances.keys.filter { before?.instances[$0] == nil }, of: marks)
     }
 }
 

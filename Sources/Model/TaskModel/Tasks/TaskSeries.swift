@@ -157,13 +157,11 @@ extension TaskItem {
     package mutating func settleDates(on today: CivilDate, after before: TaskItem? = nil) {
         guard let series else { return }
         if before?.isSeriesOver ?? false { completed = false }
-        guard let date else {
-            guard let start = series.start else { return }
-            let first = series.next(
-                after: start.day.adding(days: -1), date: start.day, done: 0, isHandled: { _ in false })
-            if let first { due = Due(CivilDate(first)) }
-            return
+        if date == nil, let start = series.start {
+            var days = RecurrenceDays(series.rule, from: start.day)
+            if let first = days.next() { due = Due(CivilDate(first)) }
         }
+        guard let date else { return }
         if completed, occurrence != nil { return settleOccurrence(as: .done, on: today) }
         guard isSettled(date.date, in: series) else { return }
         let settled = Set(instances.keys.map(\.calendarDay))
