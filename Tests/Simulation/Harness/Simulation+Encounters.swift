@@ -214,7 +214,9 @@ extension Simulation {
             }
             scheduler.after(random.milliseconds(0...15)) { [unowned self] in
                 try? machine.byUser { _ in
-                    guard machine.files[path] == bytes, !machine.busy.contains(path) else { return }
+                    guard machine.files[path] == bytes, !machine.busy.contains(path), machine.hasSeen(path) else {
+                        return
+                    }
                     if random.chance(50) { try delete(path, machine) } else { _ = try rename(path, machine, &random) }
                 }
             }

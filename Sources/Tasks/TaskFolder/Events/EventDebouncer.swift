@@ -96,6 +96,11 @@ package struct EventDebouncer: Sendable {
     /// The paths that are absent and may still come back.
     package var missingPaths: Set<TaskPath> { Set(pending.filter { $0.value.removed != nil }.keys) }
 
+    /// Whether the reader has taken everything, and no file has left whose new path may still be told.
+    package func isQuiet(at now: Duration) -> Bool {
+        pending.isEmpty && settled.isEmpty && !leaving.values.contains { $0.since + times.removed > now }
+    }
+
     /// Whether the reader has taken all removals.
     package var hasToldRemovals: Bool { settled.isEmpty && missingCount == 0 }
 

@@ -5,6 +5,8 @@ package import SystemIO
 package final class FolderChanges: Sendable {
     private let folder: any TaskFolder
     private let debouncer: Mutex<EventDebouncer>
+    /// Held while events are taken, so that they reach the debouncer in their order.
+    private let taking = Mutex(())
     private let environment: Environment
     private let start: Duration
     private let wakeUp = AsyncSignal()
@@ -102,26 +104,39 @@ package final class FolderChanges: Sendable {
         wakeUp.set()
     }
 
+    /// Whether all changes so far have been reported, also those whose events were not taken yet.
+    package func isQuiet() throws -> Bool {
+        let now = environment.now() - start
+        // The reader may be waiting for what has just been taken.
+        if try takeEvents(at: now) { wakeUp.set() }
+        return debouncer.withLock { $0.isQuiet(at: now) }
+    }
+
+    /// Gives the available events to the debouncer. Returns whether there were any.
+    private func takeEvents(at now: Duration) throws -> Bool {
+        try taking.withLock { _ in
+            let events = try folder.takeEvents()
+            debouncer.withLock { debouncer in for event in events { debouncer.handle(event, at: now) } }
+            return !events.isEmpty
+        }
+    }
+
     /// Processes the available events and the paths that are due. Returns the time when something
     /// will be due next.
     private func turn(limit: Int) throws -> Duration? {
-        let events = try folder.takeEvents()
         let now = environment.now() - start
-        let due = debouncer.withLock { debouncer in
-            for event in events { debouncer.handle(event, at: now) }
-            return debouncer.duePaths(at: now, limit: limit)
-        }
+        let hasEvents = try takeEvents(at: now)
+        let due = debouncer.withLock { $0.duePaths(at: now, limit: limit) }
         let seen = zip(due, folder.stamps(due).map(Self.observation))
         // A file may have been renamed, and another one may have taken its name, before it was
         // examined. The events of that have arrived by now.
-        let later = due.isEmpty ? [] : try folder.takeEvents()
+        let hasMore = due.isEmpty ? false : try takeEvents(at: now)
         debouncer.withLock { debouncer in
-            for event in later { debouncer.handle(event, at: now) }
             for (path, seen) in seen { debouncer.observe(path, seen, at: now) }
         }
         let scan = askForScan(at: now)
         // More events may be waiting: return at once.
-        if !events.isEmpty || !later.isEmpty { return now }
+        if hasEvents || hasMore { return now }
         let next = debouncer.withLock { $0.nextDeadline }
         return [next, scan].compactMap { $0 }.min()
     }

@@ -20,6 +20,15 @@ extension TaskSync {
         replacements = Dictionary(moved) { first, _ in first }
     }
 
+    /// Whether a task's file, which is missing under its known name, has got the name of another
+    /// file. If it has, it is read there again, and otherwise looked for again.
+    func isReplacing(_ task: TaskID) -> Bool {
+        guard let place = replacements.first(where: { $0.value.task == task })?.key else { return false }
+        changes.noteFound(place)
+        if let known = index.path(of: task) { noteMissing([known]) }
+        return true
+    }
+
     /// Reads the files of replaced tasks whose new names are those of other files that have moved
     /// too, in this batch or in an earlier one.
     ///
@@ -58,8 +67,9 @@ extension TaskSync {
         return owners.filter { owner in !files.contains { $0.task == owner } }
     }
 
-    /// Leaves out files that have the names of others, until these are found or have been away for
-    /// as long as a file that counts as deleted. In a cycle of names each file waits for the next.
+    /// Leaves out files that have the names of others while these may have got new names that are
+    /// still to be reported, at most as long as until a missing file counts as deleted. In a cycle of
+    /// names each file waits for the next.
     ///
     /// - Parameters:
     ///   - replaced: The tasks whose files were replaced.
@@ -70,6 +80,7 @@ extension TaskSync {
     ) -> [TaskID] {
         guard !replaced.isEmpty else { return [] }
         let now = environment.now() - start
+        let isQuiet = folder.isFullyWatched && (try? changes.isQuiet()) == true
         var present = Set(imported.map(\.task))
         var gone: Set<TaskID> = []
         while true {
@@ -79,7 +90,8 @@ extension TaskSync {
                 }
                 let former = earlier[file.path].flatMap { $0.task == file.task ? $0 : nil }
                 let since = former?.since ?? now
-                if now - since >= SettleTimes().removed, !replacements.values.contains(where: { $0.task == owner }) {
+                let isAway = isQuiet || now - since >= SettleTimes().removed
+                if isAway, !replacements.values.contains(where: { $0.task == owner }) {
                     gone.insert(owner)
                     return false
                 }
