@@ -35,12 +35,23 @@ struct Completions {
 
     mutating func reopen(_ marks: Set<String>) { reopened.formUnion(marks) }
 
+    /// Returns the occurrence that a completion of a task without a date means.
+    private static func firstOccurrence(of item: TaskItem) -> CivilDate? {
+        guard item.currentDate == nil else { return nil }
+        var open = item
+        open.completed = false
+        open.settleDates(on: CivilDate(CalendarDay(clampingDaysSinceEpoch: 0)))
+        return open.occurrence
+    }
+
     /// Records that a user saved `new`, in which `completed` and new elements of
     /// `complete_instances` complete occurrences.
     mutating func edit(_ old: [UInt8], to new: [UInt8], at path: String) {
         guard !isEmpty, let item = try? TaskFile(parsing: new, named: path).item, item.series != nil else { return }
         let marks = Words.found(in: new, "b")
-        if item.completed, let occurrence = item.occurrence { want([occurrence], of: marks) }
+        if item.completed, let occurrence = item.occurrence ?? Self.firstOccurrence(of: item) {
+            want([occurrence], of: marks)
+        }
         let before = try? TaskFile(parsing: old, named: path).item
         // While syncing is paused, a file still has the mark of an occurrence that was completed.
         if before?.completed == true, !item.completed { reopen(marks) }
