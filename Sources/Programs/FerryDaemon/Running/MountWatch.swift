@@ -13,26 +13,11 @@ struct MountWatch: Service {
     let onChange: @Sendable () async -> Void
 
     func run() async throws {
-        let following = Task { try await follow() }
-        await GracefulStop.withHandler {
-            do {
-                try await withTaskCancellationHandler {
-                    try await following.value
-                } onCancel: {
-                    following.cancel()
-                }
-            } catch is CancellationError {
-            } catch {
-                // Most unmounts are reported by the watches of the directories.
-                logger.notice("mounts cannot be watched", ["reason": "\(error)"])
-                await GracefulStop.wait()
-            }
-        } onRequest: {
-            following.cancel()
-        }
+        // Without this, most unmounts are reported by the watches of the directories.
+        await follow("mounts", logger) { try await followChanges() }
     }
 
-    private func follow() async throws {
+    private func followChanges() async throws {
         let table = try MountTable()
         var mounts: Set<MountTable.Mount>?
         var place = directory

@@ -13,26 +13,11 @@ struct NetworkWatch: Service {
     private static let settle = Duration.milliseconds(500)
 
     func run() async throws {
-        let following = Task { try await follow() }
-        await GracefulStop.withHandler {
-            do {
-                try await withTaskCancellationHandler {
-                    try await following.value
-                } onCancel: {
-                    following.cancel()
-                }
-            } catch is CancellationError {
-            } catch {
-                // Without notifications, a dead connection is detected by its timeouts.
-                logger.notice("network changes cannot be watched", ["reason": "\(error)"])
-                await GracefulStop.wait()
-            }
-        } onRequest: {
-            following.cancel()
-        }
+        // Without this, a dead connection is detected by its timeouts.
+        await follow("network changes", logger) { try await followChanges() }
     }
 
-    private func follow() async throws {
+    private func followChanges() async throws {
         let socket = try Self.open()
         while true {
             try await Poller.readable(socket)
