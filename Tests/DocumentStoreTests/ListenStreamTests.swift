@@ -5,6 +5,8 @@ import SystemIO
 import SystemTestKit
 import Testing
 
+import struct DocumentStore.ListenTarget
+
 @testable import DocumentStore
 
 struct ListenStreamTests {
@@ -122,11 +124,7 @@ struct ListenStreamTests {
         try await client.advance(untilAnswered: [1])
         _ = try await store.commit(try (0..<200).map { try write("b/\($0)", 1) })
         _ = try await store.commit([try write("a/0", 2), Write(.delete(try write("a/1", 1).name))])
-        var resumed = ListenClient(store)
-        var next = target
-        next.resumption = .token(client.token)
-        await resumed.stream.add(next)
-        try await resumed.advance(untilAnswered: [1])
+        let resumed = try await client.resumed(target, on: store)
         #expect(resumed.resets == resets)
         #expect(resumed.documents(1).count == (resets > 0 ? documents - 1 : 1))
         await store.close()
@@ -153,11 +151,7 @@ struct ListenStreamTests {
         #expect(client.documents(1) == ["a/7"])
         _ = try await store.commit(try (0..<200).map { try write("b/\($0)", [:]) })
         _ = try await store.commit([try write("a/8", ["x": 1, "y": 1])])
-        var resumed = ListenClient(store)
-        var next = target
-        next.resumption = .token(client.token)
-        await resumed.stream.add(next)
-        try await resumed.advance(untilAnswered: [1])
+        let resumed = try await client.resumed(target, on: store)
         #expect(resumed.resets == 0)
         #expect(resumed.documents(1) == ["a/8"])
         await store.close()
@@ -182,14 +176,22 @@ struct ListenStreamTests {
             _ = try await store.commit(others)
         }
         _ = try await store.commit([write(names[0], 2), Write(.delete(names[1])), write(names[3], 1)])
-        var resumed = ListenClient(store)
-        var next = target
-        next.resumption = .token(client.token)
-        await resumed.stream.add(next)
-        try await resumed.advance(untilAnswered: [1])
+        let resumed = try await client.resumed(target, on: store)
         #expect(resumed.resets == 0)
         #expect(resumed.documents(1) == ["a/1", "a/4"])
         #expect(resumed.gone[1]?.map(\.path) == ["a/2"])
         await store.close()
+    }
+}
+
+extension ListenClient {
+    /// Returns another client, after it has continued where this one is with a target.
+    fileprivate func resumed(_ target: ListenTarget, on store: any DocumentStore) async throws -> ListenClient {
+        var client = ListenClient(store)
+        var target = target
+        target.resumption = .token(token)
+        await client.stream.add(target)
+        try await client.advance(untilAnswered: [target.id])
+        return client
     }
 }
