@@ -105,7 +105,7 @@ struct SyncTables {
             let place = try? TaskPath("\(TaskPath.privateDirectory)/moving/\(task)/\(row.path.name)")
         else { return }
         row.path = place
-        try put(row)
+        try write(row)
     }
 
     func put(_ row: FileRow) throws {
@@ -113,6 +113,11 @@ struct SyncTables {
         // Another task may have had the path.
         try database.execute(
             "DELETE FROM sync_file WHERE path = ? AND task <> ?", [.text(row.path.string), .id(row.task)])
+        try write(row)
+        try database.execute("DELETE FROM sync_write WHERE task = ?", [.id(row.task)])
+    }
+
+    private func write(_ row: FileRow) throws {
         try database.execute(
             """
             INSERT OR REPLACE INTO sync_file(\(SyncSums.file), sum)
@@ -120,7 +125,6 @@ struct SyncTables {
             """,
             [.id(row.task), .text(row.path.string), .id(row.list)] + Self.values(row.stamp) + [.blob(row.bytes)]
         )
-        try database.execute("DELETE FROM sync_write WHERE task = ?", [.id(row.task)])
     }
 
     /// Records the contents that are about to be written to the files of known tasks; `put` removes
