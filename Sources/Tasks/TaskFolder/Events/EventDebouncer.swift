@@ -68,7 +68,7 @@ package struct EventDebouncer: Sendable {
         let to: TaskPath
     }
 
-    private let times: SettleTimes
+    let times: SettleTimes
     private var pending: [TaskPath: Pending] = [:]
     private var queue = DeadlineQueue()
     private var lastNumber: UInt64 = 0
@@ -96,9 +96,16 @@ package struct EventDebouncer: Sendable {
     /// The paths that are absent and may still come back.
     package var missingPaths: Set<TaskPath> { Set(pending.filter { $0.value.removed != nil }.keys) }
 
-    /// Whether the reader has taken everything, and no file has left whose new path may still be told.
-    package func isQuiet(at now: Duration) -> Bool {
-        pending.isEmpty && settled.isEmpty && !leaving.values.contains { $0.since + times.removed > now }
+    /// Whether there may be renames that the reader has not taken yet.
+    package func hasRenames(at now: Duration) -> Bool {
+        if !movedAway.isEmpty || leaving.values.contains(where: { $0.since + times.removed > now }) { return true }
+        if pending.values.contains(where: \.isMovedAway) { return true }
+        return settled.contains { change in
+            switch change {
+            case .moved, .movedAway, .directoryMoved, .rescanNeeded: true
+            default: false
+            }
+        }
     }
 
     /// Whether the reader has taken all removals.

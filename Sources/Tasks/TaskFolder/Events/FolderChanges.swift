@@ -45,6 +45,9 @@ package final class FolderChanges: Sendable {
         }
     }
 
+    /// The time after which a missing file is reported as removed.
+    package var removalDelay: Duration { debouncer.withLock { $0.times.removed } }
+
     /// The number of absent paths that will be reported as removed unless they come back. A reader
     /// of a few removals can thus tell whether they are the first of many.
     package var missingCount: Int { debouncer.withLock { $0.missingCount } }
@@ -104,12 +107,13 @@ package final class FolderChanges: Sendable {
         wakeUp.set()
     }
 
-    /// Whether all changes so far have been reported, also those whose events were not taken yet.
-    package func isQuiet() throws -> Bool {
+    /// Whether there may be renames that are still to be reported, also some whose events were not
+    /// taken yet.
+    package func hasRenames() throws -> Bool {
         let now = environment.now() - start
         // The reader may be waiting for what has just been taken.
         if try takeEvents(at: now) { wakeUp.set() }
-        return debouncer.withLock { $0.isQuiet(at: now) }
+        return debouncer.withLock { $0.hasRenames(at: now) }
     }
 
     /// Gives the available events to the debouncer. Returns whether there were any.

@@ -80,7 +80,7 @@ extension TaskSync {
         let (files, directories, userID, hosts) = (imported, listIDs, configuration.userID, hosts)
         let (environment, remembered, unfinished) = (environment, rememberedRetries, unfinishedWrites)
         let time = configuration.wallClock()
-        let unread = try await unreadOwners(ofPathsOf: imported)
+        let unread = try await unreadOwners(ofPathsOf: imported, besides: gone)
         let new = imported.filter(\.isNew).map(\.task)
         let (rows, madeLists, retries, made) = try await client.transaction { transaction in
             let tables = SyncTables(transaction)

@@ -27,7 +27,7 @@ extension TaskSync {
                 attachments.append(path)
                 continue
             }
-            guard let entry = index[path], folder.isAbsent(path), !isReplacing(entry.task) else { continue }
+            guard let entry = index[path], folder.isAbsent(path), !readReplacement(of: entry.task) else { continue }
             if entry.stamp == .none { unwritten.append(path) } else { tasks.append(entry.task) }
         }
         // Something else, such as a directory, is at the path of a task's file, so the file is not
@@ -109,7 +109,7 @@ extension TaskSync {
     /// - Returns: The state of the file; nil if it exists and its delete is not held.
     private func lookFor(_ task: TaskID) -> PathState? {
         // The file has got the name of another one, which is looked for first.
-        if isReplacing(task) { return nil }
+        if readReplacement(of: task) { return nil }
         // A file that a power cut has left empty is filled first, also under another name.
         if pathOfUnfilled(task) == nil {
             guard let path = index.path(of: task), (try? folder.stamp(path)) != nil else { return .absent }

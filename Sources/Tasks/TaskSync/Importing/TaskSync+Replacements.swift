@@ -20,9 +20,11 @@ extension TaskSync {
         replacements = Dictionary(moved) { first, _ in first }
     }
 
-    /// Whether a task's file, which is missing under its known name, has got the name of another
-    /// file. If it has, it is read there again, and otherwise looked for again.
-    func isReplacing(_ task: TaskID) -> Bool {
+    /// Reads a task's file again, which is missing under its known name, if it has got the name of
+    /// another file. If it is not there any more, it is looked for again.
+    ///
+    /// - Returns: Whether it had that name.
+    func readReplacement(of task: TaskID) -> Bool {
         guard let place = replacements.first(where: { $0.value.task == task })?.key else { return false }
         changes.noteFound(place)
         if let known = index.path(of: task) { noteMissing([known]) }
@@ -58,17 +60,20 @@ extension TaskSync {
 
     /// Returns the tasks whose rows have the paths of these files, and whose own files have moved and
     /// are still to be read under their new names.
-    func unreadOwners(ofPathsOf files: [ImportedFile]) async throws -> [TaskID] {
+    ///
+    /// - Parameter gone: The tasks whose files are gone.
+    func unreadOwners(ofPathsOf files: [ImportedFile], besides gone: [TaskID]) async throws -> [TaskID] {
         let arriving = files.filter { $0.source != nil || index[$0.path]?.task != $0.task }.map(\.path)
         guard !arriving.isEmpty else { return [] }
         let owners = try await client.reading { transaction in
             try arriving.compactMap { try SyncTables(transaction).owner(of: $0) }
         }
-        return owners.filter { owner in !files.contains { $0.task == owner } }
+        let known = Set(files.map(\.task)).union(gone)
+        return owners.filter { !known.contains($0) }
     }
 
-    /// Leaves out files that have the names of others while these may have got new names that are
-    /// still to be reported, at most as long as until a missing file counts as deleted. In a cycle of
+    /// Leaves out files that have the names of others while there are renames that are still to be
+    /// reported, at most as long as until a missing file counts as deleted. In a cycle of
     /// names each file waits for the next.
     ///
     /// - Parameters:
@@ -80,7 +85,7 @@ extension TaskSync {
     ) -> [TaskID] {
         guard !replaced.isEmpty else { return [] }
         let now = environment.now() - start
-        let isQuiet = folder.isFullyWatched && (try? changes.isQuiet()) == true
+        let mayCome = !folder.isFullyWatched || (try? changes.hasRenames()) != false
         var present = Set(imported.map(\.task))
         var gone: Set<TaskID> = []
         while true {
@@ -90,8 +95,8 @@ extension TaskSync {
                 }
                 let former = earlier[file.path].flatMap { $0.task == file.task ? $0 : nil }
                 let since = former?.since ?? now
-                let isAway = isQuiet || now - since >= SettleTimes().removed
-                if isAway, !replacements.values.contains(where: { $0.task == owner }) {
+                let isGone = !mayCome || now - since >= changes.removalDelay
+                if isGone, !replacements.values.contains(where: { $0.task == owner }) {
                     gone.insert(owner)
                     return false
                 }
