@@ -321,6 +321,25 @@ import Testing
         await machine.stop()
     }
 
+    /// Its attributes were not copied: only the text tells.
+    @Test func `a copy continues the task whose file was replaced by another one`() async throws {
+        let (store, disk) = (MemoryDocumentStore(Machine.database), MemoryDisk())
+        try disk.write("Call.md", Array("now\n".utf8))
+        try disk.write("Mail.md", Array("later\n".utf8))
+        let before = try await Machine(store, disk: disk)
+        #expect(await before.eventually { await before.hasUnited(2) })
+        let call = try #require(await before.sync.task(atPath: "Call.md"))
+        let mail = try #require(await before.sync.task(atPath: "Mail.md"))
+        await before.stop()
+        try disk.write("Copy.md", Array("now\n".utf8))
+        try disk.rename("Mail.md", to: "Call.md", .replacing)
+        let machine = try await Machine(store, home: before.home, disk: disk)
+        #expect(await machine.eventually { await machine.sync.path(ofTask: call) == "Copy.md" })
+        #expect(await machine.eventually { await machine.sync.path(ofTask: mail) == "Call.md" })
+        #expect(await machine.sync.catalog.count == 2)
+        await machine.stop()
+    }
+
     /// Its number is another one's, as where it was copied with its attributes and removed: only the identifier tells.
     @Test func `a file is its task's where its old name went to another known one`() async throws {
         let (store, disk) = (MemoryDocumentStore(Machine.database), MemoryDisk())

@@ -10,9 +10,9 @@ extension TaskSync {
         // If a name was given to another file, its former owner may be found under a new name,
         // which comes first.
         let order = paths.filter { index[$0] == nil } + paths.filter { index[$0] != nil }
-        // A copy has the same text as a file that is gone. If the original was renamed, its
-        // identifier tells.
-        guard !missingPaths.isEmpty else { return order }
+        // A copy has the same text as a file that is gone or was replaced. If the original was
+        // renamed, its identifier tells.
+        guard !missingPaths.isEmpty || order.contains(where: { index[$0] != nil }) else { return order }
         let news = Set(
             order.filter { path in
                 guard let identifier = folder.taskID(of: path) else { return false }
@@ -85,7 +85,7 @@ extension TaskSync {
         }
         if let sameInode, hasCome(sameInode) { return (sameInode.task, false) }
         if let identifier, try await isFree(identifier) { return (identifier, false) }
-        if let task = try await missingTask(like: content, named: path.name), try await isFree(task) {
+        if let task = try await missingTask(like: content, named: path.name, replaced), try await isFree(task) {
             return (task, false)
         }
         return (TaskID(DocumentID.make(in: environment)), true)
@@ -184,10 +184,12 @@ extension TaskSync {
         return !folder.keepsIdentifiers
     }
 
-    /// Returns the task of a file that is missing and that this one continues: it has the same
-    /// text, or a part of it and the same name in another directory.
-    private func missingTask(like content: TaskFileContent, named name: String) async throws -> TaskID? {
-        let missing = missingPaths
+    /// Returns the task of a file that is missing, or that was replaced, and that this one continues:
+    /// it has the same text, or a part of it and the same name in another directory.
+    private func missingTask(
+        like content: TaskFileContent, named name: String, _ replaced: Set<TaskID>
+    ) async throws -> TaskID? {
+        let missing = missingPaths.union(replaced.compactMap { index.path(of: $0) })
         let likely = missing.filter { index[$0].map { $0.stamp.size == content.stamp.size } ?? false }
         let tasks = likely.prefix(100).compactMap { index[$0]?.task }
         let same = try await client.reading { transaction in
