@@ -50,6 +50,28 @@ import Testing
         }
     }
 
+    /// Ferry has written the title into the file because its name was numbered.
+    @Test func `a numbered file that its user renames has its new name as its title`() async throws {
+        try await withMachines { laptop, desk in
+            try laptop.write("Call.md", "one\n")
+            #expect(await desk.has("Call.md", "one\n"))
+            var edit = TaskEdit()
+            edit.title = "Call"
+            let task = try await laptop.sync.add(edit)
+            #expect(await desk.eventually { (desk.read("Call (2).md") ?? "").contains("title: Call\n") })
+            desk.rename("Call (2).md", to: "Mail.md")
+            for machine in [laptop, desk] {
+                #expect(await machine.has("Mail.md", ""))
+                #expect(await machine.eventually { await machine.sync.catalog[task]?.title == "Mail" })
+            }
+            try desk.write("Mail.md", "---\ntitle: AC/DC\n---\n")
+            #expect(await laptop.has("Mail.md", "---\ntitle: AC/DC\n---\n"))
+            laptop.rename("Mail.md", to: "Music.md")
+            #expect(await desk.has("Music.md", "---\ntitle: AC/DC\n---\n"))
+            #expect(await desk.sync.catalog[task]?.title == "AC/DC")
+        }
+    }
+
     @Test func `a file that was copied ahead of its task waits for it, and is not doubled`() async throws {
         let store = MemoryDocumentStore(Machine.database)
         let (laptop, desk) = (try await Machine(store), try await Machine(store))

@@ -19,6 +19,23 @@ enum TaskLayout {
         return fields
     }
 
+    /// Returns a file with the title that its new name states, if the user has renamed it and Ferry had
+    /// only written the title into it because its former name was numbered.
+    ///
+    /// - Parameters:
+    ///   - former: The file when it was last in step.
+    ///   - document: The fields of its document.
+    static func titled(_ file: TaskFile, after former: TaskFile, _ document: [String: Value]) -> TaskFile {
+        let title = former.item.title
+        guard file.hasTitleKey, former.hasTitleKey, fileName(of: document) == nil,
+            file.item.title.utf8.elementsEqual(title.utf8),
+            TaskFileName.isMade(former.name, of: title), !TaskFileName.isMade(file.name, of: title)
+        else { return file }
+        var item = file.item
+        item.title = TaskFileName.title(of: file.name)
+        return (try? file.updated(to: item, keepsTitle: false)) ?? file
+    }
+
     /// Returns the changed fields of `TaskLayout`; nil removes one.
     static func changes(from old: [String: Value], to new: [String: Value]) -> [(String, Value?)] {
         fields.filter { old[$0] != new[$0] }.map { ($0, new[$0]) }
@@ -109,5 +126,12 @@ enum TaskLayout {
         let last = Dictionary(entries.indices.map { (entries[$0].key, $0) }) { $1 }
         return entries.indices.filter { entries[$0].key == nil || last[entries[$0].key] == $0 }
             .flatMap { entries[$0].lines }.joined(separator: "\n")
+    }
+}
+
+extension TaskFileName {
+    /// Whether Ferry would give this name to a file with this title, with or without a number.
+    static func isMade(_ name: String, of title: String) -> Bool {
+        (1...9).contains { file(for: title, number: $0).name.utf8.elementsEqual(name.utf8) }
     }
 }

@@ -198,19 +198,16 @@ extension TaskSync {
         _ merge: String, _ time: Int64, _ transaction: ReplicaTransaction, _ tables: SyncTables
     ) throws -> (row: FileRow, isAppended: Bool) {
         let name = try DocumentName(task: file.task, in: transaction.databaseName)
-        var shadow: FileImport.FileContents?
-        if let row {
-            shadow = (try? TaskFile(parsing: row.bytes, named: row.path.name)).map {
-                FileImport.FileContents($0, named: row.path.name)
-            }
-            shadow?.item.listId = row.list
-        }
-        var contents = FileImport.FileContents(file.file, named: file.path.name)
+        let view = try transaction.document(name)
+        let former = row.flatMap { try? TaskFile(parsing: $0.bytes, named: $0.path.name) }
+        var shadow = former.map { FileImport.FileContents($0, named: $0.name) }
+        shadow?.item.listId = row?.list
+        let renamed = former.map { TaskLayout.titled(file.file, after: $0, view.fields) } ?? file.file
+        var contents = FileImport.FileContents(renamed, named: file.path.name)
         // A file that stays in its directory stays in its list, even if the list's directory is
         // another one now.
         let hasStayed = file.deleted == nil && row.map { $0.path.parent == file.path.parent } == true
         contents.item.listId = hasStayed ? row?.list : list
-        let view = try transaction.document(name)
         let engine = FileImport(
             name: name, userID: userID, hosts: hosts, replica: transaction.replica, today: day(at: time))
         let step = try shadow.flatMap {

@@ -19,7 +19,7 @@ enum TaskState {
     static func state(
         of file: TaskFile, named fileName: String, isNameChosen: Bool?
     ) -> (name: FileName, contents: Contents) {
-        let isChosen = file.hasTitleKey && (isNameChosen ?? !isMade(fileName, of: file.item.title))
+        let isChosen = file.hasTitleKey && (isNameChosen ?? !TaskFileName.isMade(fileName, of: file.item.title))
         var fields = FileImport.FileContents(isChosen ? file : withoutFerrysTitle(file), named: fileName).fields
         fields[TaskLayout.fileName] = nil
         if !isChosen { fields["title"] = nil }
@@ -67,11 +67,6 @@ enum TaskState {
         let written = try? file.updated(
             to: file.item, named: plain.name, writesTitle: !plain.carriesTitle, keepsTitle: false)
         return written ?? file
-    }
-
-    /// Whether Ferry would give this name to a file with this title, with or without a number.
-    private static func isMade(_ fileName: String, of title: String) -> Bool {
-        (1...9).contains { TaskFileName.file(for: title, number: $0).name.utf8.elementsEqual(fileName.utf8) }
     }
 
     /// Returns hashes of the lines by which a version of a text is recognized: those of the notes,
