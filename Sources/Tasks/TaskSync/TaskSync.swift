@@ -388,6 +388,10 @@ package actor TaskSync {
         // for it.
         retryMisplaced()
         let database = try await client.reading { $0.databaseName }
+        // Directories of deleted lists that were not empty yet.
+        for list in lists.paths.keys where isSynced && !isReadopted && catalog.listNames[list] == nil {
+            if let name = try? DocumentName(list: list, in: database) { deletedLists.insert(name) }
+        }
         try await client.keep(Self.queries(of: configuration.userID, in: database))
         // Servers whose rules do not support sharing refuse this query.
         try await client.keep(

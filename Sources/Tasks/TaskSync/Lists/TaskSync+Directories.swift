@@ -16,6 +16,7 @@ extension TaskSync {
         let former = ListIndex.formerIDs(named: path.string, of: userID).filter { lists.path($0) == nil }
         let free = ListIndex.ids(named: path.string, of: userID).filter { lists.path($0) == nil }
         let ids = free + [ListID("\(userID).\(DocumentID.make(in: environment))")]
+        let taken = Set(lists.paths.keys)
         let returned = try await formerList(at: path)
         let view = try await client.transaction { transaction in
             if let returned {
@@ -26,7 +27,11 @@ extension TaskSync {
                     return view
                 }
             }
-            for id in former + ids {
+            // Other machines may make it again, too, for what they have in it.
+            let deleted = try SyncTables(transaction).deletedLists(named: path.string).filter {
+                !taken.contains($0) && $0.rawValue.hasPrefix("\(userID).")
+            }
+            for id in former + deleted + ids {
                 let name = try DocumentName(list: id, in: transaction.databaseName)
                 let view = try transaction.document(name)
                 if !view.exists, former.contains(id) { continue }

@@ -354,23 +354,32 @@ extension TaskSync {
         try await forget(deleted: list, at: path)
         // The directory above may have remained only because of this one.
         removeIfEmpty(path.parent)
+        if let above = deletedLists.first(where: { lists.path($0.list) == path.parent }) {
+            try await removeDeletedList(above)
+        }
         retryMisnamedLists()
     }
 
-    /// Recreates a deleted list if it contains living tasks. The catalog may be older than the
-    /// delete.
+    /// Recreates a deleted list if it contains living tasks, or living lists in its directory. The
+    /// catalog may be older than the delete.
     private func makeAgain(deleted name: DocumentName, at path: TaskPath) async throws -> DocumentSnapshot? {
-        guard catalog.hasLiving(inList: name.list), ListIndex.mayMake(name.list, configuration.userID) else {
-            return nil
+        let within = lists.paths.filter {
+            $0.value != path && $0.value.isBeneath(path) && catalog.listNames[$0.key] != nil
         }
+        guard catalog.hasLiving(inList: name.list) || !within.isEmpty,
+            ListIndex.mayMake(name.list, configuration.userID)
+        else { return nil }
         let tasks = catalog.living.filter { $0.list == name.list }.map(\.id)
         let (userID, reading) = (configuration.userID, configuration.reading)
         return try await client.transaction { transaction in
-            let isUsed = try tasks.contains { task in
+            let hasTasks = try tasks.contains { task in
                 let entry = TaskIndexEntry(try transaction.task(task), in: reading).entry
                 return entry?.list == name.list && entry?.deletion == nil
             }
-            guard isUsed, try !transaction.document(name).exists else { return nil }
+            let hasLists = try within.keys.contains { list in
+                try transaction.document(DocumentName(list: list, in: transaction.databaseName)).exists
+            }
+            guard hasTasks || hasLists, try !transaction.document(name).exists else { return nil }
             try Self.make(list: name, called: path.string, userID, in: transaction)
             return try transaction.document(name)
         }

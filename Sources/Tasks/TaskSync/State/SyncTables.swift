@@ -175,6 +175,16 @@ struct SyncTables {
     /// Returns the former name of a deleted list; nil if it was not deleted, or exists again.
     func nameOfDeleted(list: ListID) throws -> String? { try state("deleted-list \(list)") }
 
+    /// Returns the deleted lists that had a name.
+    func deletedLists(named name: String) throws -> [ListID] {
+        let key = "deleted-list "
+        var found: [ListID] = []
+        try database.query(
+            "SELECT key FROM sync_state WHERE key GLOB ? AND value = ? ORDER BY key", [.text(key + "*"), .text(name)]
+        ) { found.append(ListID(String($0.text(0).dropFirst(key.count)))) }
+        return found
+    }
+
     func setNameOfDeleted(list: ListID, _ name: String?) throws {
         let key = "deleted-list \(list)"
         if let name { try setState(key, name) } else { try removeState(key) }
