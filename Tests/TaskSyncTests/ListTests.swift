@@ -419,6 +419,48 @@ import Testing
         await restarted.stop()
     }
 
+    @Test func `a list that has no directory yet follows the list that it is in`() async throws {
+        let (laptop, desk) = (try await Machine(store), try await Machine(store))
+        try laptop.write("Work/Ship.md", "now\n")
+        #expect(await desk.has("Work/Ship.md", "now\n"))
+        #expect(await laptop.eventually { (try? await laptop.sync.isSettled()) == true })
+        await laptop.sync.setPaused(true)
+        try desk.write("Work/Inner/Mend.md", "soon\n")
+        #expect(await desk.eventually { await desk.sync.catalog.listNames.count == 2 })
+        let list = try #require(await desk.sync.catalog.listNames.first { $0.value == "Work/Inner" }?.key)
+        try await laptop.hasHeard(of: "Work/Inner", for: DocumentName(list: list, in: Machine.database))
+        await laptop.stop()
+        laptop.rename("Work", to: "Office")
+        let restarted = try await Machine(store, home: laptop.home)
+        await restarted.sync.setPaused(false)
+        for machine in [restarted, desk] {
+            #expect(await machine.has("Office/Ship.md", "now\n"))
+            #expect(await machine.has("Office/Inner/Mend.md", "soon\n"))
+            #expect(await machine.eventually { access(machine.path("Work"), F_OK) != 0 })
+            #expect(await machine.sync.catalog.listNames.count == 2)
+        }
+        await restarted.stop()
+        await desk.stop()
+    }
+
+    @Test func `the directory of a deleted list goes after a restart, too, when it has become empty`() async throws {
+        let (laptop, desk) = (try await Machine(store), try await Machine(store))
+        try laptop.write("Work/Ship.md", "now\n")
+        #expect(await desk.has("Work/Ship.md", "now\n"))
+        #expect(await laptop.eventually { (try? await laptop.sync.isSettled()) == true })
+        try laptop.write("Work/not-synced.tmp", "x")
+        desk.remove("Work/Ship.md")
+        rmdir(desk.path("Work"))
+        #expect(await laptop.lacks("Work/Ship.md"))
+        #expect(await laptop.eventually { await laptop.sync.catalog.listNames.isEmpty })
+        await laptop.stop()
+        laptop.remove("Work/not-synced.tmp")
+        let restarted = try await Machine(store, home: laptop.home)
+        #expect(await restarted.eventually { access(restarted.path("Work"), F_OK) != 0 })
+        await restarted.stop()
+        await desk.stop()
+    }
+
     @Test func `a directory that is no list goes with the last list within it`() async throws {
         let (laptop, desk) = (try await Machine(store), try await Machine(store))
         try laptop.write("Work/Sub/Deep/Ship.md", "now\n")

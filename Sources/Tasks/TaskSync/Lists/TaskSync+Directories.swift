@@ -143,6 +143,7 @@ extension TaskSync {
                 vanishedLists[other] = path
             }
         }
+        let unmade = unmadeLists(beneath: from, movedTo: to)
         let strays = heirs.isEmpty ? [] : index.paths(beneath: to).filter { !folder.isAbsent($0) }
         let heirless = strays.compactMap { index[$0]?.task }
         let (environment, hosts, userID, inherited) = (environment, hosts, configuration.userID, heirs)
@@ -175,6 +176,11 @@ extension TaskSync {
                 // A rename that the owner of a list refuses must not prevent the others.
                 if hosts[list] == nil { renames.append(rename) } else { try transaction.append(rename) }
             }
+            for (list, path) in unmade {
+                let name = try DocumentName(list: list, in: transaction.databaseName)
+                renames.append(
+                    Mutation(.merge, name, fields: ["name": .string(path.string)], mask: [FieldPath(key: "name")]))
+            }
             // Other machines must get these together: they would otherwise move a directory out of
             // this one before it is renamed.
             for start in stride(from: 0, to: renames.count, by: Self.renamesAtOnce) {
@@ -186,6 +192,8 @@ extension TaskSync {
             index.set(path.moved(from: from, to: to), entry)
         }
         for (list, _, path) in listMoves { lists.set(list, path) }
+        let database = try await client.reading { $0.databaseName }
+        for list in unmade.keys { retriedLists.insert(try DocumentName(list: list, in: database)) }
         moveStrandedAttachments(from, to)
         retryMisnamedLists()
         if listMoves.isEmpty {
@@ -196,6 +204,19 @@ extension TaskSync {
             // to another one before this was reported.
             changes.askForScan()
         }
+    }
+
+    /// Returns the new paths of lists that have arrived for a directory of a list and have no directories
+    /// yet, when that directory has moved. They follow it, because otherwise it would be created again.
+    private func unmadeLists(beneath from: TaskPath, movedTo to: TaskPath) -> [ListID: TaskPath] {
+        guard lists.id(from) != nil, folder.isAbsent(from) else { return [:] }
+        var unmade: [ListID: TaskPath] = [:]
+        for (list, name) in catalog.listNames
+        where lists.path(list) == nil && vanishedLists[list] == nil && hosts[list] == nil {
+            guard let path = try? TaskPath(name), path != from, path.isBeneath(from) else { continue }
+            unmade[list] = path.moved(from: from, to: to)
+        }
+        return unmade
     }
 
     /// Returns lists that were found missing before the rename of a directory above them was

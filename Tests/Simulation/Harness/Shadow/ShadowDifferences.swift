@@ -175,6 +175,14 @@ struct ShadowDifferences {
                 names[id] = found
             }
         }
+        // Lists that neither side had: both make them for lists within.
+        func isMade(_ id: NodeID) -> Bool {
+            id.kind == .list && before.trees.remote[id].node == nil && before.trees.local[id].file == nil
+                && before.trees.synced[id] == nil
+        }
+        for id in planned.trees.ids where isMade(id) {
+            if let found = byPath[planned.path(of: id)], found != id, isMade(found) { names[id] = found }
+        }
         return names
     }
 
