@@ -112,6 +112,23 @@ struct RecurringTaskTests {
         #expect(again == task)
     }
 
+    /// Ferry has imported the completion and not yet written the file, for example because it is paused.
+    @Test(
+        "A date that is set by hand after a completion is no completed one",
+        arguments: [
+            "2026-12-24", "2026-11-22", "2026-11-14",
+        ])
+    func keepsADateAfterACompletion(date: String) throws {
+        let rule = "recurrence: FREQ=WEEKLY;COUNT=4\ncompleted: true"
+        let before = try item("\(rule)\ndue: 2026-11-15")
+        var task = try item("\(rule)\ndue: \(date)")
+        task.settleDates(on: try day("2026-11-15"), after: before)
+        #expect(task.instances.mapValues(\.state) == [try day("2026-11-15"): .done])
+        #expect(!task.completed)
+        #expect(task.due?.text == (date < "2026-11-15" ? "2026-11-22" : date))
+        #expect(task.fields["recurrence"] == .string("DTSTART:20261115;FREQ=WEEKLY;COUNT=4"))
+    }
+
     @Test("A task without a date gets that of its start, and no other occurrence is completed")
     func getsItsFirstDate() throws {
         let rule = "recurrence: DTSTART:20261115;FREQ=DAILY;INTERVAL=3"

@@ -152,11 +152,12 @@ extension TaskItem {
     ///
     /// A date that was moved by hand stays until its occurrence is settled.
     ///
-    /// - Parameter before: The task before a change. If its series was over, `completed` is left
-    ///   over from that, and completes no occurrence that the change has added.
+    /// - Parameter before: The task before a change. If it was completed, `completed` is left over
+    ///   from that: it completes no occurrence that the change has added, and no date that it has
+    ///   set by hand.
     package mutating func settleDates(on today: CivilDate, after before: TaskItem? = nil) {
+        if let before { settleOccurrence(completedIn: before, on: today) }
         guard let series else { return }
-        if before?.isSeriesOver ?? false { completed = false }
         if date == nil, let start = series.start {
             var days = RecurrenceDays(series.rule, from: start.day)
             if let first = days.next() { due = Due(CivilDate(first)) }
@@ -177,6 +178,20 @@ extension TaskItem {
         }
         completed = false
         move(date, to: CivilDate(next))
+    }
+
+    /// Completes the occurrence that was completed before a change, while `completed` and its date
+    /// were still to be brought into agreement. The date that the change has set stays.
+    private mutating func settleOccurrence(completedIn before: TaskItem, on today: CivilDate) {
+        guard completed, before.completed, series != nil else { return }
+        if before.isSeriesOver { return completed = false }
+        guard let date, let former = before.occurrence, former != date.date else { return }
+        let (due, scheduled) = (anyDue, fields[TaskSeries.scheduledKey])
+        move(date, to: former)
+        settleOccurrence(as: .done, on: today)
+        setDue(due)
+        fields[TaskSeries.scheduledKey] = scheduled
+        completed = false
     }
 
     /// Sets or ends the recurrence. A task without a date becomes due on the first day of the rule,
