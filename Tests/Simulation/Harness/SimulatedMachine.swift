@@ -488,6 +488,9 @@ final class SimulatedMachine: @unchecked Sendable {
         return isRunning && !mayBeHeld && max(time, started) + .seconds(5) < scheduler.now ? [] : marks
     }
 
+    /// Returns the tasks that were deleted at the path, which a new file there may continue.
+    func marksDeleted(at path: String) -> Set<String> { deletions[path]?.0 ?? [] }
+
     private func hasHeard(of path: String, since times: [String: Duration]) -> Bool {
         let marks = marks(path)
         guard let time = marks.isEmpty ? powerLoss : marks.compactMap({ times[$0] }).max() else { return true }

@@ -108,7 +108,7 @@ extension Simulation {
             machine.noteNew(new)
             words.copy(bytes)
             words.place(bytes, at: new)
-            words.succeed(bytes, after: machine.marksJustDeleted(at: new))
+            succeed(bytes, at: new, machine)
             words.rename("", to: new)
             tell(machine, "copies '\(path)' to '\(new)'")
         case .delete:
@@ -239,9 +239,15 @@ extension Simulation {
         machine.noteNew(path)
         words.replace([], with: draft.bytes)
         words.place(draft.bytes, at: path)
-        words.succeed(draft.bytes, after: machine.marksJustDeleted(at: path))
+        succeed(draft.bytes, at: path, machine)
         words.rename("", to: path)
         tell(machine, "makes '\(path)': \(Words.short(draft.bytes))")
+    }
+
+    /// Records that a user creates a task, or a copy of one, at a path where others were deleted.
+    func succeed(_ content: [UInt8], at path: String, _ machine: SimulatedMachine) {
+        words.succeed(content, after: machine.marksJustDeleted(at: path))
+        completions.succeed(Words.found(in: content, "b"), after: machine.marksDeleted(at: path))
     }
 
     func isIdle(_ directory: String, _ machine: SimulatedMachine) -> Bool {

@@ -8,16 +8,36 @@ import TaskSync
 /// The occurrences of recurring tasks that users completed, by the tasks' birth marks.
 struct Completions {
     /// The occurrences that a user wanted to complete, whether or not the process survived it.
-    private(set) var wanted: [String: Set<CivilDate>] = [:]
+    private var wanted: [String: Set<CivilDate>] = [:]
     /// The occurrences that a command completed and reported as completed.
     private(set) var confirmed: [String: Set<CivilDate>] = [:]
     /// The number of commands that completed an unknown occurrence, because the process died first.
-    private(set) var unknown: [String: Int] = [:]
+    private var unknown: [String: Int] = [:]
     /// The tasks of which a user reopened an occurrence.
     private(set) var reopened: Set<String> = []
 
+    /// The deleted tasks that a task may continue. Another machine may complete an occurrence before
+    /// it learns that.
+    private var predecessors: [String: Set<String>] = [:]
+
     /// Whether no user has created a recurring task.
     var isEmpty = true
+
+    mutating func succeed(_ marks: Set<String>, after deleted: Set<String>) {
+        for mark in marks where !deleted.isEmpty {
+            let earlier = deleted.reduce(into: deleted) { $0.formUnion(predecessors[$1] ?? []) }
+            predecessors[mark, default: []].formUnion(earlier)
+        }
+    }
+
+    /// Returns the occurrences that users wanted to complete of a task with these marks, or of those
+    /// that it continues, and the number of unknown ones.
+    func wanted(of marks: Set<String>) -> (days: Set<CivilDate>, unknown: Int) {
+        let all = marks.reduce(into: marks) { $0.formUnion(predecessors[$1] ?? []) }
+        return (
+            all.reduce(into: []) { $0.formUnion(wanted[$1] ?? []) }, all.reduce(0) { $0 + (unknown[$1] ?? 0) }
+        )
+    }
 
     mutating func want(_ occurrences: some Sequence<CivilDate>, of marks: Set<String>) {
         for mark in marks { wanted[mark, default: []].formUnion(occurrences) }
@@ -25,12 +45,12 @@ struct Completions {
 
     mutating func begin(_ marks: Set<String>) { for mark in marks { unknown[mark, default: 0] += 1 } }
 
-    mutating func end(_ marks: Set<String>, _ occurrences: Set<CivilDate>) {
+    /// - Parameter task: The marks of the task that the command has completed. The file at its path
+    ///   may be another one by then.
+    mutating func end(_ marks: Set<String>, _ occurrences: Set<CivilDate>, of task: Set<String>) {
         want(occurrences, of: marks)
-        for mark in marks {
-            unknown[mark, default: 0] -= 1
-            confirmed[mark, default: []].formUnion(occurrences)
-        }
+        for mark in marks { unknown[mark, default: 0] -= 1 }
+        for mark in task { confirmed[mark, default: []].formUnion(occurrences) }
     }
 
     mutating func reopen(_ marks: Set<String>) { reopened.formUnion(marks) }
@@ -118,7 +138,7 @@ extension Simulation {
         machine.noteNew(path)
         words.replace([], with: draft.bytes)
         words.place(draft.bytes, at: path)
-        words.succeed(draft.bytes, after: machine.marksJustDeleted(at: path))
+        succeed(draft.bytes, at: path, machine)
         words.rename("", to: path)
         tell(machine, "makes '\(path)', which recurs: \(Words.short(draft.bytes))")
     }
@@ -137,7 +157,8 @@ extension Simulation {
         try await sync.edit(id, edit)
         let after = try await sync.detail(id).item
         completions.end(
-            marks, Set(after.instances.filter { $0.value.state == .done }.keys).subtracting(before.instances.keys))
+            marks, Set(after.instances.filter { $0.value.state == .done }.keys).subtracting(before.instances.keys),
+            of: Words.found(in: Array(after.notes.utf8), "b"))
     }
 
     private func today(of machine: SimulatedMachine) -> CivilDate {
@@ -154,10 +175,9 @@ extension Simulation {
             guard item.series != nil else { continue }
             let marks = Words.found(in: Array(item.notes.utf8), "b")
             let done = Set(item.instances.filter { $0.value.state == .done }.keys)
-            let wanted = marks.reduce(into: Set<CivilDate>()) { $0.formUnion(completions.wanted[$1] ?? []) }
-            let unknown = marks.reduce(0) { $0 + (completions.unknown[$1] ?? 0) }
-            let surplus = done.subtracting(wanted)
-            if surplus.count > unknown {
+            let wanted = completions.wanted(of: marks)
+            let surplus = done.subtracting(wanted.days)
+            if surplus.count > wanted.unknown {
                 break_("\(path) \(marks.sorted()) has occurrences that nobody completed: \(surplus.sorted())")
             }
             var settled = item
