@@ -66,9 +66,9 @@ shadow() {
 }
 
 plan_trees
-shadow 17 --actions 60 --seeds 1-200
+shadow 0 --actions 60 --seeds 1-200
 shadow 0 --actions 40 --often renameList --seeds 1-40
-shadow 2 --actions 40 --often remakeList --seeds 1-40
+shadow 0 --actions 40 --often remakeList --seeds 1-40
 simulate --seeds 1-4000
 simulate --often passNamesUnseen --seeds 1-110
 simulate --actions 150 --seeds 1-110
