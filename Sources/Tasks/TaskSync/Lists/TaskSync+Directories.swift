@@ -178,6 +178,7 @@ extension TaskSync {
             }
             for (list, path) in unmade {
                 let name = try DocumentName(list: list, in: transaction.databaseName)
+                guard try transaction.document(name).exists else { continue }
                 renames.append(
                     Mutation(.merge, name, fields: ["name": .string(path.string)], mask: [FieldPath(key: "name")]))
             }
