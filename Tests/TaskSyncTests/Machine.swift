@@ -36,18 +36,20 @@ final class Machine: Sendable {
     ///   - disk: has the tasks directory; nil: a real one.
     ///   - wallClock: seconds since 1970.
     ///   - refusing: the writes that the remote refuses.
+    ///   - isOffline: whether the remote cannot be reached until `remote.cut(false)`.
     init(
         _ store: any DocumentStore, objects: (any ObjectStore)? = nil, home: TemporaryDirectory? = nil,
         disk: MemoryDisk? = nil, rebinds: Bool = false, repairs: Bool = false, bootID: String? = nil,
         trashDays: Int = 30,
         wallClock: @escaping @Sendable () -> Int64 = { 0 },
         followedLists: Int = 400, vocabulary: TaskVocabulary = .standard,
-        refusing: @escaping @Sendable (Write) -> Bool = { _ in false }
+        refusing: @escaping @Sendable (Write) -> Bool = { _ in false }, isOffline: Bool = false
     ) async throws {
         self.home = try home ?? TemporaryDirectory()
         let root = self.home.path
         mkdir("\(root)/Tasks", 0o700)
         remote = StoreRemote(store, for: "alice")
+        if isOffline { remote.cut(true) }
         counted = CountedRemote(remote, refusing: refusing)
         var options = ClientOptions()
         options.policies = .tasks

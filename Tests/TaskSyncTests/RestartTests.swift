@@ -197,8 +197,7 @@ import Testing
         #expect(await desk.has("Work/a.md", "a\n"))
         #expect(await first.eventually { (try? await first.sync.isSettled()) == true })
         await first.stop()
-        let files = ["", "-wal", "-shm"].map { "\(first.root)/replica.db\($0)" }
-        let old = try files.map { try FileSystem.readIfPresent($0) }
+        let old = try stateFiles(of: first)
         let second = try await Machine(store, home: first.home)
         second.rename("Work", to: "Office")
         try second.write("Office/b.md", "b\n")
@@ -208,10 +207,7 @@ import Testing
         }
         #expect(await second.eventually { (try? await second.sync.isSettled()) == true })
         await second.stop()
-        for (file, bytes) in zip(files, old) {
-            unlink(file)
-            if let bytes { try FileSystem.replace(file, with: bytes) }
-        }
+        try putBack(old)
         let laptop = try await Machine(store, home: first.home)
         for machine in [laptop, desk] {
             #expect(await machine.eventually { await machine.hasUnited(3) })
@@ -219,6 +215,51 @@ import Testing
                 #expect(await machine.has(name, text))
             }
             #expect(try machine.names("Office") == ["a.md", "b.md"])
+        }
+        await laptop.stop()
+        await desk.stop()
+    }
+
+    /// The state knows neither the copy nor the task that has taken the place of `Call.md`. Its own
+    /// texts say nothing about their files.
+    @Test(arguments: [false, true])
+    func `a file of a task that an older state does not know is not that of another one`(isReplaced: Bool)
+        async throws
+    {
+        let (store, copies) = (MemoryDocumentStore(Machine.database), (1...5).map { "Copy \($0).md" })
+        let (desk, first) = (try await Machine(store), try await Machine(store))
+        try first.write("Call.md", isReplaced ? "" : "now\n")
+        #expect(await desk.has("Call.md", isReplaced ? "" : "now\n"))
+        #expect(await first.eventually { (try? await first.sync.isSettled()) == true })
+        await first.stop()
+        let old = try stateFiles(of: first)
+        let second = try await Machine(store, home: first.home)
+        if isReplaced {
+            try second.write("Mail.md", "soon\n")
+            #expect(await desk.has("Mail.md", "soon\n"))
+            desk.rename("Mail.md", to: "Call.md")
+            #expect(await second.has("Call.md", "soon\n"))
+        } else {
+            second.rename("Call.md", to: "Talk.md")
+            #expect(await desk.has("Talk.md", "now\n"))
+            for copy in copies { try second.write(copy, "now\n") }
+            for copy in copies { #expect(await desk.has(copy, "now\n")) }
+        }
+        #expect(await second.eventually { (try? await second.sync.isSettled()) == true })
+        let tasks = await second.sync.catalog.living.map(\.id).sorted()
+        await second.stop()
+        try putBack(old)
+        let laptop = try await Machine(store, home: first.home, isOffline: true)
+        let unknown = isReplaced ? ["Call.md"] : copies
+        #expect(await laptop.eventually { await laptop.sync.allProblems.compactMap(\.subject).sorted() == unknown })
+        laptop.remote.cut(false)
+        await laptop.client.networkChanged()
+        #expect(await laptop.eventually { await laptop.hasUnited(tasks.count) })
+        #expect(await laptop.eventually { (try? await laptop.sync.isSettled()) == true })
+        for machine in [laptop, desk] {
+            #expect(await machine.eventually { await machine.sync.catalog.living.map(\.id).sorted() == tasks })
+            let names = isReplaced ? ["Call.md"] : copies + ["Talk.md"]
+            #expect(try machine.names("").filter { $0.hasSuffix(".md") } == names)
         }
         await laptop.stop()
         await desk.stop()
@@ -358,5 +399,19 @@ import Testing
         #expect(await machine.eventually { await machine.sync.path(ofTask: mail) == "Call.md" })
         #expect(await machine.sync.catalog.count == 2)
         await machine.stop()
+    }
+}
+
+/// Returns the files of a machine's state, with their contents; nil for those that are absent.
+private func stateFiles(of machine: Machine) throws -> [(path: String, bytes: [UInt8]?)] {
+    try ["", "-wal", "-shm"].map { "\(machine.root)/replica.db\($0)" }.map {
+        (path: $0, bytes: try FileSystem.readIfPresent($0))
+    }
+}
+
+private func putBack(_ files: [(path: String, bytes: [UInt8]?)]) throws {
+    for file in files {
+        unlink(file.path)
+        if let bytes = file.bytes { try FileSystem.replace(file.path, with: bytes) }
     }
 }

@@ -13,12 +13,13 @@ extension TaskSync {
         // A copy has the same text as a file that is gone or was replaced. If the original was
         // renamed, its identifier tells.
         guard !missingPaths.isEmpty || order.contains(where: { index[$0] != nil }) else { return order }
-        let news = Set(
-            order.filter { path in
-                guard let identifier = folder.taskID(of: path) else { return false }
-                return identifier != index[path]?.task
-            })
-        return order.filter(news.contains) + order.filter { !news.contains($0) }
+        func rank(_ path: TaskPath) -> Int {
+            guard let identifier = folder.taskID(of: path), identifier != index[path]?.task else { return 2 }
+            // A file of a task that is not known here may have the text of a known one.
+            return index.path(of: identifier) == nil ? 1 : 0
+        }
+        let ranks = order.map(rank)
+        return (0...2).flatMap { wanted in zip(order, ranks).filter { $1 == wanted }.map(\.0) }
     }
 
     /// The paths of known files that are missing.
@@ -26,9 +27,12 @@ extension TaskSync {
 
     /// Returns the task of a file: the one known at the path, that of a known file with a new name,
     /// or a new one. A copy is a new task.
+    ///
+    /// - Parameter namesUnknown: Whether the file's identifier is that of a task that is not known
+    ///   here, so that its text proves nothing.
     func identify(
-        _ path: TaskPath, _ content: TaskFileContent, _ identifier: TaskID?, claimed: [ImportedFile],
-        _ replaced: inout Set<TaskID>
+        _ path: TaskPath, _ content: TaskFileContent, _ identifier: TaskID?, namesUnknown: Bool,
+        claimed: [ImportedFile], _ replaced: inout Set<TaskID>
     ) async throws -> (task: TaskID, isNew: Bool) {
         func isClaimed(_ task: TaskID) -> Bool { claimed.contains { $0.task == task } }
         func isFree(_ task: TaskID) async throws -> Bool {
@@ -85,7 +89,9 @@ extension TaskSync {
         }
         if let sameInode, hasCome(sameInode) { return (sameInode.task, false) }
         if let identifier, try await isFree(identifier) { return (identifier, false) }
-        if let task = try await missingTask(like: content, named: path.name, replaced), try await isFree(task) {
+        if !namesUnknown, let task = try await missingTask(like: content, named: path.name, replaced),
+            try await isFree(task)
+        {
             return (task, false)
         }
         return (TaskID(DocumentID.make(in: environment)), true)

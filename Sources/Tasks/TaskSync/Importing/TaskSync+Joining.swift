@@ -171,7 +171,10 @@ extension TaskSync {
 
     /// Returns the file that waits for a task.
     private func unidentifiedFile(of task: TaskID) -> TaskPath? {
-        unidentified[task]?.min().flatMap { (try? folder.stamp($0)) == nil ? nil : $0 }
+        let replacing = replacements.filter { $0.value.task == task }.keys
+        return unidentified[task, default: []].union(replacing).min().flatMap {
+            (try? folder.stamp($0)) == nil ? nil : $0
+        }
     }
 
     private func unreadFile(of task: TaskID, in directory: TaskPath) throws -> TaskPath? {

@@ -123,10 +123,15 @@ extension TaskSync {
             return nil
         }
         let namesUnknown = try await isUnknown(identifier, at: path, claimed: claimed)
-        var (task, isNew) = try await identify(path, content, identifier, claimed: claimed, &replaced)
-        // It may have taken the place of a known file.
+        var (task, isNew) = try await identify(
+            path, content, identifier, namesUnknown: namesUnknown, claimed: claimed, &replaced)
+        // It may have taken the place of a known file. An identifier of another account may have been
+        // copied along, so that the text tells.
         var isOther = isNew
-        if namesUnknown, !isNew { isOther = try await isForeign(content, identifier, where: task) }
+        if namesUnknown, !isNew {
+            isOther = mark?.account == configuration.userID.rawValue
+            if !isOther { isOther = try await isForeign(content, identifier, where: task) }
+        }
         if namesUnknown, isOther {
             if try await waitsForItsTask(path, identifier) { return nil }
             if let mark, await isReusable(mark) {
