@@ -177,12 +177,13 @@ extension TaskSync {
                 let shadowFile = try? TaskFile(parsing: row.bytes, named: row.path.name)
             else { return [] }
             var shadow = FileImport.FileContents(shadowFile, named: row.path.name)
-            var contents = FileImport.FileContents(parsed, named: path.name)
+            let view = try transaction.document(name)
+            let renamed = TaskLayout.titled(parsed, after: shadowFile, view.fields)
+            var contents = FileImport.FileContents(renamed, named: path.name)
             shadow.item.listId = row.list
             contents.item.listId = isMoved ? list : row.list
             let engine = FileImport(
                 name: name, userID: userID, hosts: hosts, replica: transaction.replica, today: today)
-            let view = try transaction.document(name)
             return engine.mutation(shadow: shadow, file: contents, view: view, id: "preview")?.mask ?? []
         }
         guard !fields.isEmpty else { return nil }
